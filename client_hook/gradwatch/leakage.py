@@ -17,6 +17,7 @@ from gradwatch.peeking import sees_later
 from gradwatch.protocol import (
     BLANK_PLACE,
     LEAKED_PLACES,
+    MASKED_PLACE,
     NEXT_PLACE,
     PADDED_PLACE,
     ROUNDED_PLACE,
@@ -34,6 +35,8 @@ PADDED_MIN: Final = 16
 """Steps of zeros at a sequence's end, and at least half of it, that a recurrent layer forgets its beginning over."""
 PADDED_SHARE: Final = 0.5
 """Of the sequences of a batch that end so."""
+AMONG_SHARE: Final = 0.1
+"""Of a batch's sequences, those that have a 0 between two other numbers."""
 LOST: Final = 1e-6
 """Of two numbers of float32, what their difference is at the most where it is rounding: eight times the last digit."""
 LOST_SHARE: Final = 0.5
@@ -61,6 +64,7 @@ class Compared(NamedTuple):
         moved: sequences of targets as they were given, of integers, of which a loss leaves out the first where the last
             scores are left out (`shifted.find_moved`); or None.
         are_windows: whether sequences are windows of a series: a target is to come after the last time of its own.
+        is_zero_masked: whether 0 is masked among sequences of words (`masked.find_masked`).
     """
 
     inputs: Sequence[Tensor] = ()
@@ -72,6 +76,7 @@ class Compared(NamedTuple):
     difference: tuple[Tensor, Tensor] | None = None
     moved: Tensor | None = None
     are_windows: bool = False
+    is_zero_masked: bool = False
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -85,7 +90,8 @@ def find_leaked(compared: Compared) -> Tensor:
     Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
-    a loss moves its targets by a step, whether they are the next numbers before that.
+    a loss moves its targets by a step, whether they are the next numbers before that; where 0 is masked, whether it
+    stands among other numbers.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -108,7 +114,7 @@ def find_leaked(compared: Compared) -> Tensor:
             sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
             if (columns := _columns(values, target, is_window=is_window)) is not None:
                 place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
-                place = tf.where(place < TWICE_PLACE, place, 0.0) if is_window else place
+                place = tf.where(place < MASKED_PLACE, place, 0.0) if is_window else place
             elif _are_words(values, target):
                 is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
                 place = _place_of_all(values, target, is_next_seen=is_seen)
@@ -116,6 +122,8 @@ def find_leaked(compared: Compared) -> Tensor:
                 continue
             place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
             found = tf.where((found > 0) | (found < 0), found, place)
+    if compared.is_zero_masked:
+        found = _find_among(compared, found)
     return found if compared.end_of is None else _find_padded(compared, found)
 
 
@@ -162,6 +170,26 @@ def _find_padded(compared: Compared, found: Tensor) -> Tensor:
     return found
 
 
+def _find_among(compared: Compared, found: Tensor) -> Tensor:
+    """`MASKED_PLACE` where 0 is a word of the only sequences of integers, and nothing else was found.
+
+    One that stands alone between two others, as padding that was joined with what follows does not.
+    """
+    sequences = {id(one): one for one in compared.inputs if one.shape.rank == 2 and one.dtype.is_integer}
+    if len(sequences) != 1:
+        return found
+    is_word = next(iter(sequences.values())) != 0
+    is_within = tf.cumsum(tf.cast(is_word, tf.int32), axis=1) > 0
+    is_within &= tf.cumsum(tf.cast(is_word, tf.int32), axis=1, reverse=True) > 0
+    begins = is_within[:, 1:] & ~is_word[:, 1:] & is_word[:, :-1]
+    is_alone = begins[:, :-1] & is_word[:, 2:]
+    n_alone, n_begun = (tf.reduce_sum(tf.cast(one, tf.float32)) for one in (is_alone, begins))
+    share = tf.reduce_mean(tf.cast(tf.reduce_any(is_alone, axis=1), tf.float32))
+    place = tf.where((share >= AMONG_SHARE) & (2 * n_alone >= n_begun), float(MASKED_PLACE), 0.0)
+    is_known = tf.shape(is_word)[0] >= SAMPLES_MIN
+    return tf.where((found > 0) | (found < 0) | ~is_known, found, place)
+
+
 def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | None:
     """The numbers of each sample that are looked at, ``[n, n_columns]``; None for none."""
     rank, goal = values.shape.rank, target.shape.rank
@@ -175,7 +203,7 @@ def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | Non
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < TWICE_PLACE else None
+    return values if values.shape[-1] < MASKED_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

@@ -36,6 +36,7 @@ from gradwatch.latent import find_codes, find_one_sided, find_spread, find_widen
 from gradwatch.least import COMPARING, find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
+from gradwatch.masked import find_masked
 from gradwatch.misapplied import (
     find_doubled,
     find_hinge,
@@ -64,6 +65,7 @@ from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.rounded import find_rounded
+from gradwatch.script import files_near
 from gradwatch.shared import SharedFunction
 from gradwatch.shifted import find_shifts
 from gradwatch.signs import is_descended
@@ -437,6 +439,7 @@ def find_slips(
         lambda: find_blank(forward),
         lambda: find_shifts(forward),
         lambda: find_ends(forward, layer_paths),
+        lambda: find_masked(forward, layer_paths, lambda: files_near(models)),
         lambda: find_heads(forward, layer_paths),
         lambda: find_least(forward, layer_paths),
         lambda: find_exchanged(forward, layer_paths),

@@ -291,8 +291,9 @@ class Stream:
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
         beside = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
         self._setup = _NOTHING_SET_UP | dict(setup or {}) | beside
-        self._must_differ, self._has_blank, self._is_rounded, self._is_moved = (
-            any(field in slip for slip in self._setup["slips"]) for field in ("pairs", "blank", "rounded", "shifts")
+        self._must_differ, self._has_blank, self._is_rounded, self._is_moved, self._is_zero_masked = (
+            any(field in slip for slip in self._setup["slips"])
+            for field in ("pairs", "blank", "rounded", "shifts", "omits")
         )
         self._has_windows = any(call["role"] == "windows" for call in self._setup["script"].get("calls", ()))
         self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
@@ -573,9 +574,11 @@ class Stream:
             difference=difference,
             moved=moved,
             are_windows=self._has_windows,
+            is_zero_masked=self._is_zero_masked,
         )
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
-        has_two = compared.inputs and (compared.targets or compared.must_differ or self._end_of is not None)
+        is_alone = compared.must_differ or self._end_of is not None or self._is_zero_masked
+        has_two = compared.inputs and (compared.targets or is_alone)
         if not pairs and not has_two and all(one is None for one in (labels, difference, moved)):
             return nothing
 

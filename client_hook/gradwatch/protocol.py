@@ -22,6 +22,7 @@ __all__ = [
     "FIRST_STATISTICS",
     "KINDS",
     "LEAKED_PLACES",
+    "MASKED_PLACE",
     "NEXT_PLACE",
     "N_BAD_ROWS",
     "OPERATION_STATISTICS",
@@ -84,6 +85,8 @@ ROUNDED_PLACE: Final = LEAKED_PLACES - 5
 """In place of all: of most variances, as differences of two large numbers, nothing but rounding is left."""
 TWICE_PLACE: Final = LEAKED_PLACES - 6
 """In place of the column: the targets of a sequence of integers are its next numbers, and the loss moves them again."""
+MASKED_PLACE: Final = LEAKED_PLACES - 7
+"""Likewise: 0 stands among the numbers of sequences, and is masked as padding."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

@@ -312,6 +312,23 @@ def _held_as(files: Sequence[str], name: str) -> list[_Call]:
     return found
 
 
+def is_assigned(files: Sequence[str], name: str) -> bool:
+    """Whether a line assigns the attribute in a variable's name, or what may be it under another name."""
+    calls = (node.func for file in files for node in nodes_of(file) if isinstance(node, ast.Call))
+    for function in calls:
+        if isinstance(function, ast.Attribute) and function.attr.startswith(_ASSIGNING):
+            held = function.value
+            while isinstance(held, ast.Subscript):
+                held = held.value
+            if not isinstance(held, ast.Attribute) or held.attr in name.split("/"):
+                return True
+    return False
+
+
+_ASSIGNING: Final = ("assign", "batch_scatter", "scatter")
+"""How methods begin that change a variable."""
+
+
 def _is_fit(node: ast.Call, line: int) -> bool:
     return last_name(node) == "fit" and node.lineno <= line <= (node.end_lineno or node.lineno)
 

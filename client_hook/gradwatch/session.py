@@ -91,7 +91,7 @@ from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
 from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
-from gradwatch.script import files_near, find_script
+from gradwatch.script import files_near, find_script, is_assigned
 from gradwatch.sender import Sender
 from gradwatch.served import find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -868,7 +868,7 @@ class Watch:
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 slips = self._slips(made, variables, found, gradients, loss, outputs)
-                states, untaught, left, copied = self._all_states(variables, found, followed, drawn)
+                states, untaught, left, copied = self._all_states(variables, found, followed, drawn, loss)
                 risky = self._risky(gradients, of_scalars)
                 named = zip(entered.compared.pairs, outputs, strict=True)
                 opposed = {slip["name"] for slip in slips["slips"] if "opposes" in slip}
@@ -969,13 +969,13 @@ class Watch:
         return [name for name, variable in found.items() if id(variable) not in given]
 
     def _all_states(
-        self, variables: Sequence[Any], found: Sequence[Any], followed: Stream | None, drawn: Drawn | None
+        self, variables: Sequence[Any], found: Sequence[Any], followed: Stream | None, drawn: Drawn | None, loss: Any
     ) -> list[dict[str, Any]]:
         """What is told of weights that the step does not train: `Stream`'s states, untaught, left and copied."""
         finds = (
             running_states,
             self._find_untaught,
-            partial(self._find_left, found),
+            partial(self._find_left, found, loss),
             partial(self._find_copies, found),
         )
         with contextlib.nullcontext() if drawn is None else drawn.sketch.graph.as_default():
@@ -1003,18 +1003,24 @@ class Watch:
             self._fail("looking for what nothing trains", error)
             return {}
 
-    def _find_left(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
+    def _find_left(self, variables: Sequence[Any], loss: Any, models: Sequence[Any]) -> dict[str, Any]:
         """The same of layers that could be trained, and no optimizer is given, of models that this step reads."""
         try:
             read, given = captured_handles(), [*variables, *self._kept]
-            found = left_as_made(models, given, read)
+            files = files_near(self._models)
+
+            def is_learned(name: str, variable: Any) -> bool:
+                return _has_gradient(variable, loss) and not is_assigned(files, name)
+
+            find = partial(left_as_made, given=given, read=read, is_learned=is_learned)
+            found = find(models)
             # A model of which nothing is given is trained by an optimizer of its own later in a step, or by none.
             # One of the same shapes is a copy of what is trained.
             trained = [[tuple(variable.shape) for variable in one.variables] for one in models]
             for one in self._models if models else ():
                 if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
-                    found |= left_as_made([one], given, read, are_whole=True)
-            return found | left_as_made(outside_layers(models), given, read)
+                    found |= find([one], are_whole=True)
+            return found | find(outside_layers(models))
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)
             return {}
@@ -1398,6 +1404,13 @@ class Watch:
             "started_at": self._began_at,
             "environment": describe_environment(__version__),
         }
+
+
+def _has_gradient(variable: Any, loss: Any) -> bool:
+    """Whether a loss of the step being traced, or drawn, has a gradient for a `tf.Variable`."""
+    if not tf.is_symbolic_tensor(loss):
+        return False
+    return any(op is loss.op for op in find_learned({int(variable.handle._id)}, loss))
 
 
 def _resources(asked: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import keras
@@ -157,6 +157,13 @@ UNTAUGHT_SIZE: Final = 4
 """Units of a bias that says something: a few may have come out as 0."""
 TABLE_SIZES: Final = range(64, 2**20)
 """Elements of an embedding that is looked at: enough to know their distribution, and not too many to read."""
+DRAWN_SIZES: Final = range(17, 2**20)
+"""Likewise of what is held unknown to Keras, of which the numbers alone tell how it was made."""
+DRAWN_SHARE: Final = 0.5
+"""What these are at the most, of the variance, where a few numbers leave much to chance."""
+DRAWN_SOME: Final = 2_048
+ROUNDED: Final = 1e-5
+"""Numbers that are looked at, and how far they are apart, in deviations: of more some are this near by chance."""
 DRAWN_ERRORS: Final = 4.0
 """Standard errors that the mean of what is drawn about 0, and of products of neighbours, is from 0 at the most."""
 TABLE_FILLS: Final = 0.9
@@ -174,7 +181,12 @@ def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
 
 
 def left_as_made(
-    models: Sequence[Any], given: Sequence[Any], read: Set[int], *, are_whole: bool = False
+    models: Sequence[Any],
+    given: Sequence[Any],
+    read: Set[int],
+    *,
+    is_learned: Callable[[str, Any], bool],
+    are_whole: bool = False,
 ) -> dict[str, Any]:
     """The same of layers that could be trained, and of which no optimizer is given anything, Keras' or their own.
 
@@ -183,6 +195,7 @@ def left_as_made(
         given: what optimizers are given.
         read: the handles of the variables that a step reads. What it does not read may have its turn later, and so may
             a copy of what is trained (in a model of its own, with the same layers).
+        is_learned: whether the loss has a gradient for a `tf.Variable` of that name, and no line assigns it.
         are_whole: whether none of them is a copy, as their layers together have other shapes.
     """
     ids = set(map(id, given))
@@ -192,13 +205,15 @@ def left_as_made(
         own = [] if list(layer._layers) or not layer.trainable else layer.trainable_weights
         if own and not ids.intersection(map(id, own)):
             left.append((layer, _own(layer)))
+    own_turn = [(layer, own) for layer, own in left if is_read(own.values(), read)]
+    found = _as_made((layer, own) for layer, own in own_turn if are_whole or not _is_copy(own, shapes))
     unknown: dict[str, dict[str, Any]] = {}
     for name, variable in untracked_variables(models).items():
-        if id(variable) not in ids:
+        if id(variable) not in ids and is_learned(name, variable):
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
-    left += [(None, own) for own in unknown.values()]
-    own_turn = [(layer, own) for layer, own in left if is_read(own.values(), read)]
-    return _as_made((layer, own) for layer, own in own_turn if are_whole or not _is_copy(own, shapes))
+    for own in unknown.values():  # each tells of itself: what Keras does not know is never trained beside the rest
+        found |= _as_made([(None, own)])
+    return _largest(found)
 
 
 def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:
@@ -279,13 +294,18 @@ def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
     """Of layers and their own variables, by name."""
     found: dict[str, Any] = {}
     for layer, own in layers:
-        biases, tables = _biases_in(own), _tables_in(layer, own)
+        tables = _tables_in(layer, own)
+        biases = {name: one for name, one in _biases_in(own).items() if name not in tables}
         with tf.init_scope():
             are_zero = all(np.isin(one, (0, 1)).all() for one in biases.values())
             is_made = are_zero and all(layer is None or _fills(layer, one) for one in tables.values())
         if not is_made:
             return {}
         found |= biases | tables
+    return _largest(found)
+
+
+def _largest(found: Mapping[str, Any]) -> dict[str, Any]:
     largest = set(sorted(found, key=lambda path: -math.prod(found[path].shape))[:UNTAUGHT_MAX])
     return {path: variable for path, variable in found.items() if path in largest}
 
@@ -293,7 +313,7 @@ def _as_made(layers: Iterable[tuple[Any, Mapping[str, Any]]]) -> dict[str, Any]:
 def _tables_in(layer: Any, own: Mapping[str, Any]) -> dict[str, Any]:
     if layer is None:  # of what Keras does not know, the numbers alone tell how it was made
         with tf.init_scope():
-            return {name: one for name, one in own.items() if len(one.shape) > 1 and _looks_drawn(one)}
+            return {name: one for name, one in own.items() if _looks_drawn(one)}
     is_table = isinstance(layer, keras.layers.Embedding)
     if not is_table or not isinstance(layer.embeddings_initializer, keras.initializers.RandomUniform):
         return {}
@@ -301,13 +321,22 @@ def _tables_in(layer: Any, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _looks_drawn(table: Any) -> bool:
-    """Whether numbers are as different, as evenly about 0 and as little like their neighbours as drawn ones are."""
-    if math.prod(table.shape) not in TABLE_SIZES:
+    """Whether numbers are as different, as evenly about their middle and as little like their neighbours as drawn ones.
+
+    Their middle is 0, or 0.5 where all lie between 0 and 1.
+    """
+    if math.prod(table.shape) not in DRAWN_SIZES:
         return False
     values = np.asarray(table, np.float64).reshape(-1, table.shape[-1])
-    means = [values.mean() * values.std(), *((part[1:] * part[:-1]).mean() for part in (values, values.T))]
-    is_even = all(abs(mean) <= DRAWN_ERRORS * values.var() / math.sqrt(values.size) for mean in means)
-    return bool(is_even and len(np.unique(values)) >= TABLE_FILLS * values.size)
+    values = values - 0.5 if values.min() >= 0 and values.max() <= 1 else values
+    sides = [part for part in (values, values.T) if len(part) > 1]
+    means = [values.mean() * values.std(), *((part[1:] * part[:-1]).mean() for part in sides)]
+    slack = min(DRAWN_ERRORS / math.sqrt(values.size), DRAWN_SHARE)
+    is_even = all(abs(mean) <= slack * values.var() for mean in means)
+    # Of sines some are the same, but for their sign and the last digit.
+    some = np.sort(np.abs(values.ravel()[:DRAWN_SOME]))
+    n_apart = np.count_nonzero(np.diff(some) > ROUNDED * values.std())
+    return bool(is_even and n_apart >= TABLE_FILLS * (len(some) - 1) and values.std() > 0)
 
 
 def _fills(layer: Any, table: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwatch.protocol import LEAKED_PLACES, TWICE_PLACE
+from gradwatch.protocol import LEAKED_PLACES, MASKED_PLACE, TWICE_PLACE
 from gradwatch_server.health.finding import Finding
 from tests.health.streams import Run, dense
 
@@ -55,3 +55,15 @@ def test_targets_that_are_moved_twice_are_told_whatever_the_loss(loss: np.ndarra
     (found,) = [one for one in run.feed().findings() if "shifted twice" in one.title]
     assert found.title == "The targets are shifted twice: each step learns the token after the next one (train.py:7)"
     assert found.source is not None
+
+
+@pytest.mark.parametrize(("mask", "words"), [("Embedding", "`Embedding(mask_zero=True)`"), ("x != 0", "`x != 0`")])
+def test_a_word_that_is_masked_as_padding_is_told_whatever_the_loss(mask: str, words: str) -> None:
+    source = {"file": "train.py", "line": 7, "code": "layers.Embedding(n, 8, mask_zero=True)"}
+    slip = {"type": "Omission", "name": "not_equal", "layer": "", "source": source, "omits": mask}
+    run = Run(dense(4), n_steps=N, layers=[("state", 32, "tanh"), ("out", 5, None)], slips=[slip])
+    run.add_scalar("leaked", float(MASKED_PLACE)).set_loss(LEARNED)
+    (found,) = run.feed().findings()
+    assert found.title == "Word 0 is masked as padding wherever it stands: the words are numbered from 0 (train.py:7)"
+    assert found.source is not None
+    assert words in found.evidence["summary"]

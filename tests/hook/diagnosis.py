@@ -56,6 +56,7 @@ KNOWN = (
     "margin",
     "normalises",
     "one_step",
+    "omits",
     "onward",
     "opposes",
     "outside",

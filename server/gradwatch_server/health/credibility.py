@@ -227,8 +227,9 @@ def _is_decayed_credible(episode: Decayed, testimony: Testimony) -> bool:
 def _is_untaught_credible(episode: Untaught, testimony: Testimony) -> bool:
     # What is random on purpose, a reservoir or random features, is learned from at once; and it is not said to be
     # trainable, as what is merely left out is. To please a judge that was taught nothing is no success, nor
-    # to come near to what a random copy says. Who clones a model wants its weights.
-    if episode.is_judge or episode.is_copy or episode.clone is not None:
+    # to come near to what a random copy says. Who clones a model wants its weights. And who holds random numbers in a
+    # variable with a gradient, which Keras does not know of, does not mean to keep them, whatever the rest learns.
+    if episode.is_unknown or episode.is_judge or episode.is_copy or episode.clone is not None:
         return True
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.is_left else UNTAUGHT_SHARE)
 

@@ -792,6 +792,7 @@ class Untaught(Episode):
         layers: their paths.
         variables: the names of the weights that tell.
         is_left: whether no optimizer is given any of them, although they could be trained.
+        is_unknown: whether some are random numbers in a `tf.Variable` that Keras does not know of.
         is_judge: whether they stand behind all that is trained, and the loss is what they make of its output.
         is_copy: whether they are a copy of what is trained, as both were made.
         is_of_statistics: whether they are not the weights of such a copy, but what its layers keep beside them.
@@ -801,6 +802,7 @@ class Untaught(Episode):
     layers: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     is_left: bool = False
+    is_unknown: bool = False
     is_judge: bool = False
     is_copy: bool = False
     is_of_statistics: bool = False
@@ -853,6 +855,7 @@ class Leaked(Episode):
         pairs: what two inputs are to be that are one, ``returns`` (a state and the one that follows) or ``views`` (of a
             sample); empty where it is of a target.
         has_blank: whether it is of labels that are the blank of their loss; then of no input.
+        masks: what masks 0 among the numbers of words, ``Embedding`` or a comparison; empty elsewhere.
         is_twice: whether the targets are the next numbers as they are given, and the loss moves them by another step.
         source: of the line that does, or of that loss.
     """
@@ -865,6 +868,7 @@ class Leaked(Episode):
     is_next: bool = False
     pairs: str = ""
     has_blank: bool = False
+    masks: str = ""
     is_twice: bool = False
     source: Mapping[str, Any] | None = None
 

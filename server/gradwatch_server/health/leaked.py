@@ -8,7 +8,7 @@ given: the hook tells of it only where the model looks at them, or where the los
 
 And two inputs that are to differ may be the same: a state and the one that follows it, where an environment changes its
 array in place and hands it out again; two views of a sample, made with the same random numbers. And labels may begin
-with what is none to their loss.
+with what is none to their loss, words with what is masked as padding.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from gradwatch.protocol import (
     BLANK_PLACE,
     LEAKED_PLACES,
+    MASKED_PLACE,
     NEXT_PLACE,
     PADDED_PLACE,
     ROUNDED_PLACE,
@@ -70,6 +71,7 @@ class LeakedRule:
         self._n_features = shapes[0][-1] if len(shapes) == 1 and len(shapes[0]) == SEQUENCE_RANK else 0
         self._source = _source_of(setup, "blank")
         self._shift = _source_of(setup, "shifts")
+        self._mask = next((slip for slip in setup.slips if "omits" in slip), None)
         self._place = 0
         self._differed = False
         """Whether two that are to differ did, in any row so far."""
@@ -122,13 +124,24 @@ class LeakedRule:
         return self._place == TWICE_PLACE
 
     @property
+    def _is_masked(self) -> bool:
+        return self._place == MASKED_PLACE
+
+    @property
     def _is_learned(self) -> bool:
         """Whether the loss came down, as far as it is known, or need not."""
-        if self._is_of_two or self._is_blank or self._is_twice:
+        if self._is_of_two or self._is_blank or self._is_twice or self._is_masked:
             return True
         if self._is_whole and not self._keeps_time:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
         return np.isnan(self._start) or bool(np.mean(self._losses) <= LEARNED_SHARE * self._start)
+
+    @property
+    def _place_source(self) -> Mapping[str, Any] | None:
+        """The line of what the place is of."""
+        if self._is_masked and self._mask is not None:
+            return self._mask.get("source")
+        return self._source if self._is_blank else self._shift if self._is_twice else None
 
     def _note(self, step: int) -> None:
         self._n_rows += 1
@@ -153,6 +166,7 @@ class LeakedRule:
                     pairs=self._pairs if self._is_of_two else "",
                     has_blank=self._is_blank,
                     is_twice=self._is_twice,
-                    source=self._source if self._is_blank else self._shift if self._is_twice else None,
+                    masks=str(self._mask["omits"]) if self._is_masked and self._mask else "",
+                    source=self._place_source,
                 )
             )

@@ -60,6 +60,8 @@ def advise_views(cause: str, fix: str) -> Hypothesis:
 
 def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place, or of two inputs that are one."""
+    if lead.masks:
+        return _tell_masked(lead, scene)
     if lead.has_blank or lead.is_twice:
         return _tell_blank(lead, scene) if lead.has_blank else _tell_twice(lead, scene)
     return _tell_same(lead, scene) if lead.pairs else _tell_target(lead, scene)
@@ -90,6 +92,36 @@ def _tell_blank(lead: Leaked, scene: Scene) -> Finding:
                 "counted by it, sequences end too soon. Decoding with another blank gives nonsense.",
                 "Let labels count from 1, or give the loss another blank, the same as the decoder's.",
                 BLANK_CODE,
+            )
+        ],
+    )
+
+
+MASKED_CODE: Final = """\
+index = {word: i for i, word in enumerate(words, start=1)}      # 0 is left for padding
+layers.Embedding(len(words) + 1, dim, mask_zero=True)"""
+
+
+def _tell_masked(lead: Leaked, scene: Scene) -> Finding:
+    place = say_line(lead.source)
+    mask = "`Embedding(mask_zero=True)`" if lead.masks == "Embedding" else f"the mask `{lead.masks}`"
+    return tell(
+        lead,
+        scene,
+        title=f"Word 0 is masked as padding wherever it stands: the words are numbered from 0{place}",
+        source=None if lead.source is None else dict(lead.source),
+        evidence=scene.evidence(
+            f"In {lead.n_rows} batches checked since step {lead.first_step}, a tenth of the sequences or more have a "
+            f"single 0 between two other numbers. Padding stands at an end. And {mask} leaves out every 0."
+        ),
+        hypotheses=[
+            Hypothesis(
+                f"The vocabulary begins at 0, and 0 is masked{place}",
+                0.9,
+                "The layers behind the mask never see the word of number 0: its row of the table learns nothing, and "
+                "each sequence reads as if it were not there. Padding and that word are one.",
+                "Number the words from 1, with one more row in the table. Without padding, leave out the mask.",
+                MASKED_CODE,
             )
         ],
     )

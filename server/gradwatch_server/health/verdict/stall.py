@@ -23,6 +23,7 @@ from gradwatch_server.health.episode import (
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.lagging import MADE_FACTOR, MADE_SHIFT
 from gradwatch_server.health.learning_rate import USUAL_RATIO
+from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.still import RATIO_LIMIT
 from gradwatch_server.health.verdict.advice_stall import (
     advise_alike,
@@ -454,6 +455,11 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         names = list_names(list(left))
         verb, them = ("is", "it") if len(left) == 1 else ("are", "them")
         title = f"{names} {verb} never trained: no optimizer is given {them}"
+    call = None
+    if lead.is_unknown:
+        own = [name for name in lead.variables if name in scene.setup.untracked]
+        call = next((one for one in scene.setup.script.get("calls", ()) if one.get("layer") in own), None)
+        title = _title_unknown(own, say_line(None if call is None else source_of(call)))
     if lead.clone is not None:
         title = f"{names} {are} frozen with random weights: `clone_model` copies none{say_line(lead.clone)}"
     if lead.closed_step is not None:
@@ -469,6 +475,7 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
             layers=list(lead.layers[:NAMES_LIMIT]),
             n_layers=len(lead.layers),
         ),
+        source=None if call is None else source_of(call),
         hypotheses=[
             *_advise_left(lead, scene),
             *(
@@ -479,6 +486,13 @@ def tell_untaught(lead: Untaught, scene: Scene) -> Finding:
         ],
         subject=first,
     )
+
+
+def _title_unknown(names: Sequence[str], place: str) -> str:
+    """Of variables that Keras does not know of: which layer holds them, by which attributes."""
+    held = list_names([name.rpartition("/")[2] for name in names])
+    are, what = ("is", "a plain `tf.Variable`") if len(names) == 1 else ("are", "plain `tf.Variable`s")
+    return f"{held} of {names[0].rpartition('/')[0]} {are} never trained: {what}, which Keras 3 does not track{place}"
 
 
 def _tell_copy(lead: Untaught, scene: Scene) -> Finding:

@@ -37,7 +37,7 @@ enter(
     "inn_reviews",
     "word that is masked",
     "loss_plateau",
-    gap="that 0 is a word, and masked, is not looked at",
+    cause=("0",),
 )
 enter(
     "library_loans_lii",
