@@ -37,7 +37,7 @@ RING_ROWS: Final = 8
 """What is overwritten before it was read is no loss: others come."""
 BATCHES_MIN: Final = 16
 """That are new since the last fit."""
-COST_FACTOR: Final = 200.0
+COST_FACTOR: Final = 100.0
 """Times what a fit took must pass until the next one."""
 FOUND: Final = 0.5
 """A correlation with a column of targets that is followed."""

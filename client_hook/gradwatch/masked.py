@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
@@ -24,6 +24,8 @@ Tensor = Any  # tensorflow ships no types
 _GATHERING: Final = frozenset({"GatherV2", "ResourceGather"})
 _PASSING: Final = frozenset({"Cast", "Identity", "SelectV2"})
 _DRAWING: Final = frozenset({"choice", "integers", "randint"})
+GIVEN_DEPTH: Final = 2
+"""Names that a size goes by, one for the other."""
 _NO_WORDS: Final = re.compile(r"\W*(pad|padding|unk|unknown|oov|mask|blank|none|na|nan|null|missing)\W*", re.IGNORECASE)
 """Entries of a vocabulary that are none."""
 
@@ -83,13 +85,32 @@ def _tables_from_zero(files: Sequence[str]) -> Iterator[tuple[str, ast.Call]]:
         if len(tables) != 1 or any(map(_may_empty, nodes)):
             continue
         sizes = [*tables[0].args[:1], *(one.value for one in tables[0].keywords if one.arg == "input_dim")]
-        # `len(words)`, or a name for it, and what that name was given.
+        for _ in range(GIVEN_DEPTH):  # `len(words)`, or a name for it, and what that name was given
+            names = {one.id for size in sizes for one in names_in(size)}
+            sizes += [one.value for one in nodes if isinstance(one, ast.Assign) and names & _names_of(one)]
+            sizes += [one for node in nodes for one in _passed(node, names, nodes)]
+        within = [one for size in sizes for one in ast.walk(size)]
+        if any(map(_adds, within)) and any(_adds(one) and one not in within for one in nodes):
+            continue  # a table with a row more, and numbers that one is added to
         names = {one.id for size in sizes for one in names_in(size)}
-        given = [one.value for one in nodes if isinstance(one, ast.Assign) and names & _names_of(one)]
-        sizes += given
-        names |= {one.id for value in given for one in names_in(value)}
         if any(names & _counted_in(node) for node in nodes) or any(_draws(node, sizes) for node in nodes):
             yield file, tables[0]
+
+
+def _passed(node: ast.AST, names: Set[str], nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """What a file's calls pass to a function as one of these names."""
+    if isinstance(node, ast.FunctionDef) and (own := [one.arg for one in node.args.args]):
+        for call in nodes:
+            if isinstance(call, ast.Call) and last_name(call) == node.name:
+                given = dict(zip(own, call.args, strict=False)) | {one.arg: one.value for one in call.keywords}
+                yield from (given[name] for name in names & set(own) if name in given)
+
+
+def _adds(node: ast.AST) -> bool:
+    """Whether a number is added that stands there."""
+    added = [node.left, node.right] if isinstance(node, ast.BinOp) else [getattr(node, "value", None)]
+    is_sum = isinstance(node, (ast.AugAssign, ast.BinOp)) and isinstance(node.op, ast.Add)
+    return is_sum and any(isinstance(one, ast.Constant) for one in added)
 
 
 def _names_of(node: ast.Assign) -> set[str]:
@@ -124,6 +145,8 @@ def _may_empty(node: ast.AST) -> bool:
     """Whether a line may put 0 in the place of a word: of one that is not known, or to be left out."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and _NO_WORDS.fullmatch(node.value) is not None
+    if isinstance(node, ast.IfExp):
+        return _is_zero(node.body) or _is_zero(node.orelse)
     if isinstance(node, ast.Assign):
         places = [one.slice for one in node.targets if isinstance(one, ast.Subscript)]
         return _is_zero(node.value) and any(not any(map(_is_slice, ast.walk(one))) for one in places)

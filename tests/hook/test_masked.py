@@ -126,6 +126,9 @@ def test_where_nothing_masks(watch: Any, read: Any, lines: Any, model: Any) -> N
 
 
 TABLE = "layers.Embedding(N, 4, mask_zero=True)"
+LONGER = LINES.replace("len(words)", "len(words) + 1")
+BUILT = "def build(n):\n    return layers.Embedding(n, 4, mask_zero=True)"
+COUNTED = "w = {c: i for i, c in enumerate(text)}"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +141,9 @@ TABLE = "layers.Embedding(N, 4, mask_zero=True)"
         (f"x = np.random.randint(N, size=(9, 5))\n{TABLE}", True),
         (f"x = rng.integers(1, N, (9, 5))\n{TABLE}", False),
         (f"x = rng.integers(N - 1, size=(9, 5)) + 1\n{TABLE}", False),
+        (f"{BUILT}\nbuild(len(w))\n{COUNTED}", True),
+        (f"{BUILT}\nsize = len(w)\nbuild(n=size)\n{COUNTED}", True),
+        (f"{BUILT}\nbuild(len(v))\n{COUNTED}", False),
         (LINES.replace("(names)", "(names, 1)"), False),
         (LINES.replace("(names)", "(names, start=1)"), False),
         (LINES.replace(": i for", ": i + 1 for"), False),
@@ -147,6 +153,11 @@ TABLE = "layers.Embedding(N, 4, mask_zero=True)"
         (f"{LINES}\nx = np.where(rng.random(x.shape) < 0.1, 0, x)", False),
         (f"{LINES}\nx[rng.random(x.shape) < 0.1] = 0", False),
         (f"{LINES}\nx[i, n:] = 0", True),
+        (f"{LINES}\nx = [words[one] if one in words else 0 for one in text]", False),
+        (f"{LINES}\nx = [words[one] + 1 for one in text]", True),  # of no row, by the size of the table
+        (f"{LONGER}\nx = [words[one] for one in text]", True),
+        (f"{LONGER}\nx = [words[one] + 1 for one in text]", False),
+        (f"{LONGER}\nx += 1", False),
         (f"{LINES}\n{TABLE}", False),
     ],
 )

@@ -19,13 +19,7 @@ enter = entering(HERE, "written blind, fifty-second set")
 enter("bird_calls_lii", "labels numbered anew", "loss_plateau", cause=("fitted to them anew",))
 enter("card_fraud_lii", "broadcast", "loss_plateau", code="per_payment * weight", cause=("[n, n]",))
 enter("cell_outline", "image and mask flipped apart", "loss_plateau", code="random_flip_left_right(mask)")
-enter(
-    "field_trials",
-    "variable that is not tracked",
-    "missing_gradient",
-    "loss_plateau",
-    cause=("add_weight",),
-)
+enter("field_trials", "variable that is not tracked", "missing_gradient", code="tf.Variable(tf.random.normal")
 enter("gravity_direction", "acos of 1", "singular_gradient", operations=("Reciprocal",), code="tf.acos(cosine)")
 enter(
     "heat_demand_lii",
@@ -37,7 +31,7 @@ enter(
     "inn_reviews",
     "word that is masked",
     "loss_plateau",
-    cause=("0",),
+    cause=("INN",),
 )
 enter(
     "library_loans_lii",
