@@ -123,10 +123,11 @@ def _counted_in(node: ast.AST) -> set[str]:
     if not isinstance(node, ast.Assign) or not isinstance(made, ast.DictComp) or len(made.generators) != 1:
         return set()
     loop = made.generators[0]
-    pair = [one.id for one in getattr(loop.target, "elts", ()) if isinstance(one, ast.Name)]
+    number, *words = [[one.id for one in names_in(part)] for part in getattr(loop.target, "elts", ())] or [[]]
     is_bare = isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 and not loop.iter.keywords
     is_counted = is_bare and last_name(loop.iter) == "enumerate"
-    if not is_counted or [getattr(made.value, "id", ""), getattr(made.key, "id", "")] != pair:
+    is_of_words = len(words) == 1 and getattr(made.key, "id", "") in words[0]
+    if not is_counted or not is_of_words or [getattr(made.value, "id", "")] != number:
         return set()
     return _names_of(node) | {one.id for one in names_in(loop.iter)} - {"enumerate"}
 

@@ -147,6 +147,14 @@ COUNTED = "w = {c: i for i, c in enumerate(text)}"
         (LINES.replace("(names)", "(names, 1)"), False),
         (LINES.replace("(names)", "(names, start=1)"), False),
         (LINES.replace(": i for", ": i + 1 for"), False),
+        (
+            "index = {c: k for k, (c, n) in enumerate(counts.most_common())}\nEmbedding(len(index), 8, mask_zero=True)",
+            True,
+        ),
+        (
+            "index = {c: n for k, (c, n) in enumerate(counts.most_common())}\nEmbedding(len(index), 8, mask_zero=True)",
+            False,
+        ),
         (f"classes = {{c: i for i, c in enumerate(labels)}}\n{TABLE}", False),
         (f"{LINES}\nx = [words.get(one, 0) for one in text]", False),
         (f"names = ['<unk>', *names]\n{LINES}", False),
