@@ -153,7 +153,8 @@ def _may_empty(node: ast.AST) -> bool:
         return _is_zero(node.value) and any(not any(map(_is_slice, ast.walk(one))) for one in places)
     if not isinstance(node, ast.Call):
         return False
-    is_of_unknown = last_name(node) == "get" and any(map(_is_zero, node.args[1:]))
+    of = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    is_of_unknown = last_name(node) == "get" and of != "environ" and any(map(_is_zero, node.args[1:]))
     is_chosen = last_name(node) == "where" and any(map(_is_zero, node.args[1:]))
     return is_of_unknown or is_chosen or last_name(node) == "defaultdict"
 
