@@ -155,6 +155,7 @@ COUNTED = "w = {c: i for i, c in enumerate(text)}"
             "index = {c: n for k, (c, n) in enumerate(counts.most_common())}\nEmbedding(len(index), 8, mask_zero=True)",
             False,
         ),
+        (f"seed = int(os.environ.get('SEED', 0))\n{COUNTED}\nEmbedding(len(w), 8, mask_zero=True)", True),
         (f"classes = {{c: i for i, c in enumerate(labels)}}\n{TABLE}", False),
         (f"{LINES}\nx = [words.get(one, 0) for one in text]", False),
         (f"names = ['<unk>', *names]\n{LINES}", False),

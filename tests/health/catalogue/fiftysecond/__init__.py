@@ -31,7 +31,7 @@ enter(
     "inn_reviews",
     "word that is masked",
     "loss_plateau",
-    cause=("INN",),
+    cause=("begins at 0",),
 )
 enter(
     "library_loans_lii",
