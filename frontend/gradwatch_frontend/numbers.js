@@ -26,6 +26,8 @@ export const LOSS = "loss";
 const VALIDATION_LOSS = "val_loss";
 const LEARNING_RATE = /^(learning_rate|lr)\b/;
 export const CORRELATION = "target_correlation";
+/** How far a linear fit of the same inputs follows the first target. */
+export const LINEAR_FIT = "linear_fit";
 /** Of more targets than this the others' lines would hide one another. */
 const CORRELATIONS_MOST = 4;
 
@@ -40,7 +42,7 @@ export class RunNumbers {
   validation = null;
   /** @type {Series | null} */
   rate = null;
-  /** @type {Series[]} how far outputs follow each target */
+  /** @type {Series[]} how far outputs follow each target, and perhaps a linear fit */
   correlations = [];
   #id;
   /** @type {View | null} */
@@ -100,9 +102,14 @@ export class RunNumbers {
     return this.#scalars.find((name) => LEARNING_RATE.test(name)) ?? null;
   }
 
-  /** @returns {string[]} what tells how far outputs follow each target; not that of single streams, `NAME@OPTIMIZER` */
+  /**
+   * @returns {string[]} what tells how far outputs follow each target; not that of single streams, `NAME@OPTIMIZER`; of a
+   *   single target how far a linear fit does, too
+   */
   #findCorrelations() {
-    return this.#scalars.filter((name) => name.startsWith(CORRELATION) && !name.includes("@")).slice(0, CORRELATIONS_MOST);
+    const names = this.#scalars.filter((name) => name.startsWith(CORRELATION) && !name.includes("@"));
+    const hasFit = names.length === 1 && this.#scalars.includes(LINEAR_FIT);
+    return hasFit ? [...names, LINEAR_FIT] : names.slice(0, CORRELATIONS_MOST);
   }
 
   /**

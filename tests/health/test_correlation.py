@@ -321,6 +321,15 @@ def test_one_of_several_numbers_that_only_a_linear_fit_follows():
     assert "Column 0 of the targets varies 9 times as much as column 1" in one.hypotheses[0].why
 
 
+def test_small_columns_of_targets_are_no_small_inputs():
+    run, feed = of_columns(np.nan, ((0, 900), (0, 0.5), (0, 900)))
+    run.scalars[:, run.scalar_names.index("target_correlation")] = 0.3
+    (one,) = found(run, engine=feed(Engine()))
+    assert one.title.startswith("A linear fit of the same inputs")
+    assert one.hypotheses[0].cause == "The targets are not scaled column by column"
+    assert not [cause for cause in one.hypotheses if "inputs are not scaled" in cause.cause]
+
+
 def test_it_may_be_as_large_as_the_others():
     run, feed = of_columns(3.0)
     (one,) = found(run, engine=feed(Engine()))

@@ -6,7 +6,7 @@
 import { findEdges, findCaptured, findMedian, findSpans, holdLane, holdRow } from "../columns.js";
 import { h } from "../dom.js";
 import { formatCount, formatNumber, formatShare, formatState, formatStep, formatStepRange, shortenPath } from "../format.js";
-import { CORRELATION } from "../numbers.js";
+import { CORRELATION, LINEAR_FIT } from "../numbers.js";
 import { findStep } from "../series.js";
 import { Plot, escapeMarkup, findTrace, stackRows } from "./plot.js";
 import { chooseLabels, colorRow, moveBorder } from "./scale.js";
@@ -297,7 +297,7 @@ function describe(numbers, step, row) {
   scalar("loss", loss);
   scalar("validation loss", validation);
   scalar("learning rate", rate);
-  for (const series of correlations) scalar(nameCorrelation(series, correlations.length), series);
+  for (const series of correlations) scalar(nameCorrelation(series, correlations.filter(isOfTarget).length), series);
   const lane = step < nonfinite.step_end ? findStep(nonfinite.steps, step) : -1;
   if (row === undefined && lane >= 0) {
     for (const kind of /** @type {const} */ (["gradient", "update", "weight"])) {
@@ -433,11 +433,16 @@ function fillCorrelations(specification, { correlations }) {
   if (Math.min(...values, 0) < -0.15) Object.assign(yaxis7, { range: [-1.08, 1.08], tickvals: [-1, 0, 1], ticktext: ["−1", "0", "1"] });
   const lines = correlations.map((series) => {
     const last = series.mean.findLastIndex((value) => value !== null);
-    const name = correlations.length > 1 ? shortenPath(nameTarget(series), MARGIN_LENGTH) : "";
-    return { ...trace, x: series.steps, y: series.mean, text: series.mean.map((_, i) => (i === last ? escapeMarkup(name) : "")) };
+    const name = isOfTarget(series) ? nameTarget(series) : "linear fit";
+    const text = series.mean.map((_, i) => (i === last && correlations.length > 1 ? escapeMarkup(shortenPath(name, MARGIN_LENGTH)) : ""));
+    const line = { .../** @type {object} */ (trace.line), ...(!isOfTarget(series) && { dash: "dot" }) };
+    return { ...trace, line, x: series.steps, y: series.mean, text };
   });
   specification.data.splice(specification.data.indexOf(trace), 1, ...lines);
 }
+
+/** @param {Series} series */
+const isOfTarget = ({ tensor }) => tensor !== LINEAR_FIT;
 
 /** @param {Series} series of a target's correlation */
 const nameTarget = ({ tensor }) => tensor.slice(CORRELATION.length).replace(/^[/ ]/, "");
@@ -446,7 +451,8 @@ const nameTarget = ({ tensor }) => tensor.slice(CORRELATION.length).replace(/^[/
  * @param {Series} series
  * @param {number} n of how many
  */
-const nameCorrelation = (series, n) => `correlation with ${n > 1 ? nameTarget(series) : "target"}`;
+const nameCorrelation = (series, n) =>
+  isOfTarget(series) ? `correlation with ${n > 1 ? nameTarget(series) : "target"}` : "the same of a linear fit";
 
 /**
  * Leaves a row out with all that is in it; an axis without a trace would draw its grid over everything.

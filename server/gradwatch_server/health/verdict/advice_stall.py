@@ -434,7 +434,9 @@ def _advise_fit(scene: Scene) -> list[Hypothesis]:
 
 def advise_columns(scene: Scene) -> list[Hypothesis]:
     """The columns of an input that are next to constant beside another one."""
-    known = (columns.find_narrow() for columns in scene.facts.columns.values())
+    known = (
+        columns.find_narrow() for (_, name), columns in scene.facts.columns.items() if not name.startswith("target")
+    )
     return [advise_column(narrow, widest) for narrow, widest in known if narrow][:1]
 
 

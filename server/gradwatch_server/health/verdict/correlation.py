@@ -22,6 +22,8 @@ FALLEN_SHARE: Final = 0.7
 """Of its start: a loss that has come down to this has found something to lower."""
 SMALL_FACTOR: Final = 5.0
 """Between the ranges of two columns of targets: the squared error of one is a twenty-fifth of the other's."""
+NARROW_FACTOR: Final = 30.0
+"""And where it is not known which one is left aside."""
 TARGETS_CODE: Final = """\
 mean, spread = y_train.mean(axis=0), y_train.std(axis=0)          # one of each for every column
 model.fit(x_train, (y_train - mean) / spread)                     # predictions: mean + spread * model.predict(x)"""
@@ -57,7 +59,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
     elif not math.isnan(lead.linear_fit):
         title = f"A linear fit of the same inputs follows {name} better than the model does: correlation "
         title += f"{say_number(lead.linear_fit)} against {number}"
-        hypotheses = _sorted([*_advise_learning(scene), advise_model()])
+        hypotheses = _sorted([*_advise_small(lead, scene), *_advise_learning(scene), advise_model()])
     elif of_other >= RELATED:
         title = (
             f"The outputs {'hardly' if lead.correlation >= UNRELATED else 'do not'} follow {name} (correlation "
@@ -89,20 +91,24 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
 
 
 def _advise_small(lead: Unrelated, scene: Scene) -> list[Hypothesis]:
-    """That a column is small beside another one, where it is: a loss of all is the other one's."""
+    """That a column of targets is small beside another one, where it is: a loss of all is the other one's.
+
+    It is the one that is not followed, or the smallest.
+    """
     columns = scene.facts.columns.get((max(lead.stream, 0), lead.target))
     if columns is None or lead.column >= columns.n_columns:
         return []
     reach = [high - low for low, high in map(columns.reach, range(columns.n_columns))]
-    widest = max(range(len(reach)), key=lambda k: reach[k])
-    if not 0 < SMALL_FACTOR * reach[lead.column] <= reach[widest] < math.inf:
+    widest, least = (choose(range(len(reach)), key=lambda k: reach[k]) for choose in (max, min))
+    column, factor = (lead.column, SMALL_FACTOR) if lead.column >= 0 else (least, NARROW_FACTOR)
+    if not 0 < factor * reach[column] <= reach[widest] < math.inf:
         return []
-    times = say_number(reach[widest] / reach[lead.column])
+    times = say_number(reach[widest] / reach[column])
     return [
         Hypothesis(
             "The targets are not scaled column by column",
             0.9,
-            f"Column {widest} of the targets varies {times} times as much as column {lead.column}. A loss over all of "
+            f"Column {widest} of the targets varies {times} times as much as column {column}. A loss over all of "
             "them is the sum of their squared errors, of which the small columns are next to nothing.",
             "Scale each column of the targets by its own mean and deviation (`axis=0`), and what is predicted back by "
             "the same.",
