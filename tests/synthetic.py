@@ -52,6 +52,7 @@ class SyntheticRun:
         rows_per_message: rows in one message.
         worker: which of the run's workers speaks.
         targets: its targets; outputs follow the first, and none of the others.
+        linear_fit: how far a linear fit follows the first, from the fifth part of the run on; None: not told.
     """
 
     kind: str = "healthy"
@@ -68,6 +69,7 @@ class SyntheticRun:
     rows_per_message: int = 8
     worker: int = 0
     targets: tuple[str, ...] = ()
+    linear_fit: float | None = None
 
     def __post_init__(self) -> None:
         self.started_at = self.started_at or time.time()
@@ -109,7 +111,11 @@ class SyntheticRun:
             "stream": 0,
             "optimizer": "adam",
             "tensors": self.tensors,
-            "scalars": [*SCALARS, *map(name_correlation, self.targets)],
+            "scalars": [
+                *SCALARS,
+                *map(name_correlation, self.targets),
+                *["linear_fit"] * (self.linear_fit is not None),
+            ],
             "statistics": list(STATISTICS),
         }
         seq = 1
@@ -129,6 +135,8 @@ class SyntheticRun:
         if self.kind == "sick":
             scalars[steps >= self.onset, 2] = np.nan
         scalars = np.concatenate([scalars, self._correlations(steps)], 1)
+        if self.linear_fit is not None:
+            scalars = np.column_stack([scalars, np.where(steps < self.steps // 5, np.nan, self.linear_fit)])
         return rows_message(
             seq=seq,
             stream=0,
@@ -136,7 +144,7 @@ class SyntheticRun:
             times=self.started_at + (steps + 1) / self.steps_per_s,
             statistics=statistics,
             scalars=scalars.astype(np.float32),
-            scalars_present=np.ones(scalars.shape, np.uint8),
+            scalars_present=(~np.isnan(scalars) | (np.arange(scalars.shape[1]) < len(SCALARS))).astype(np.uint8),
             n_lost=0,
             cost=0.011,
         )

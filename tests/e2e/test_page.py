@@ -316,3 +316,24 @@ def test_names_from_the_network_are_only_ever_text(open_page: Open, server: Serv
     wait_for_chart(page)
     expect(page.locator(".run-title")).to_have_text(name)
     assert page.title() != "owned"
+
+
+LINES = """element => element.data.filter(one => one.meta?.role === "correlation").map(
+  ({line, y, text}) => [line.dash ?? "solid", y.at(-1), text.filter(Boolean).join()])"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "dashes"), [(("target",), ["solid", "dot"]), (("target/a", "target/b"), ["solid"] * 2)]
+)
+def test_a_linear_fit_stands_beside_the_model_where_there_is_one_target(
+    open_page: Open, server: Server, targets: tuple[str, ...], dashes: list[str]
+) -> None:
+    run_id = f"fit-{len(targets)}"
+    stream(server.url, SyntheticRun(layers=2, steps=120, run_id=run_id, targets=targets, linear_fit=0.75))
+    page = open_page(f"/runs/{run_id}")
+    wait_for_chart(page)
+    found = page.locator(".run-chart .plot").evaluate(LINES)
+    assert [dash for dash, _, _ in found] == dashes
+    if len(targets) == 1:
+        _, level, name = found[1]
+        assert (level, name) == (0.75, "linear fit")
