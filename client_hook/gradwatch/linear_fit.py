@@ -120,7 +120,8 @@ class LinearFit:
         if self._n_new >= BATCHES_MIN and began_s >= self._not_before_s:
             self._n_new = 0
             try:
-                self._look(self._layout)
+                with np.errstate(all="ignore"):  # a model that broke gives anything
+                    self._look(self._layout)
             except (
                 ArithmeticError,
                 ValueError,

@@ -203,6 +203,22 @@ def test_another_form_of_batches_is_passed_by(random):
     assert fit._n_new == 4
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 3e38])
+def test_a_model_that_breaks_and_inputs_that_do(random, bad):
+    """Not a word of NumPy's either: a warning would be an error here."""
+    columns = random.normal(size=(2_000, 3)).astype("float32")
+
+    def make(number):
+        x = columns[40 * number : 40 * number + 40].copy()
+        y, outputs = x.copy(), np.where(np.arange(40)[:, None] % 7 == 0, bad, x).astype("float32")
+        x[::9, 0], x[0] = bad, np.nan
+        return np.concatenate([x, x[:, :1]], axis=1), y, outputs
+
+    fit = LinearFit()
+    assert keep(fit, 40, make) > 0.5
+    assert not np.isnan(fit.unfollowed)
+
+
 def test_numbers_that_cannot_be_solved_end_nothing(random, monkeypatch):
     def fail(*_):
         raise np.linalg.LinAlgError("Singular matrix")
