@@ -186,19 +186,12 @@ def correlate_within(targets: Float, outputs: Float, batches: npt.NDArray[np.int
     Args:
         targets: ``[n, n_targets]``.
         outputs: likewise.
-        batches: ``[n]`` the batch that each sample is of.
+        batches: ``[n]`` the batch that each sample is of, rising.
 
     Returns:
         NaN where no batch has enough samples, or all of its targets or outputs are alike or not finite.
     """
-    found = []
-    for batch in np.unique(batches):
-        is_of_it = batches == batch
-        t, o = (one[is_of_it] - one[is_of_it].mean(axis=0) for one in (targets, outputs))
-        size = math.sqrt(float(np.square(t).sum() * np.square(o).sum()))
-        if is_of_it.sum() >= OF_BATCH_MIN and size > 0:
-            found.append(float((t * o).sum()) / size)
-    return float(np.mean(found)) if found else _NAN
+    return float(_correlations(*(one.sum(axis=1, keepdims=True) for one in _sums(targets, outputs, batches)))[0])
 
 
 def find_unfollowed(targets: Float, outputs: Float, fitted: Float, batches: npt.NDArray[np.int64]) -> float:
@@ -210,13 +203,31 @@ def find_unfollowed(targets: Float, outputs: Float, fitted: Float, batches: npt.
         fitted: likewise, those of the fit.
         batches: as `correlate_within` takes them.
     """
-    columns = [slice(k, k + 1) for k in range(targets.shape[1])]
-    of_model, of_fit = (
-        np.nan_to_num([correlate_within(targets[:, k], one[:, k], batches) for k in columns])
-        for one in (outputs, fitted)
-    )
+    of_model, of_fit = (np.nan_to_num(_correlations(*_sums(targets, one, batches))) for one in (outputs, fitted))
     is_left = (of_fit >= FOUND) & (np.abs(of_model) <= LEFT_SHARE * of_fit) & (of_model.max() >= FOUND)
     return float(np.argmax(np.where(is_left, of_fit - of_model, -np.inf)) + 1) if is_left.any() else 0.0
+
+
+def _sums(targets: Float, outputs: Float, batches: npt.NDArray[np.int64]) -> tuple[Float, Float, Float]:
+    """``[n_batches, n_targets]`` each: of the squares of what differs from a batch's mean, and of their products."""
+    _, first, sizes = np.unique(batches, return_index=True, return_counts=True)
+    if not len(first):
+        nothing = np.zeros((0, targets.shape[1]))
+        return nothing, nothing, nothing
+    means = (np.add.reduceat(one, first) / sizes[:, None] for one in (targets, outputs))
+    t, o = (one - np.repeat(mean, sizes, axis=0) for one, mean in zip((targets, outputs), means, strict=True))
+    is_of_many = sizes >= OF_BATCH_MIN
+    squares, others, products = (np.add.reduceat(one, first)[is_of_many] for one in (t * t, o * o, t * o))
+    return squares, others, products
+
+
+def _correlations(squares: Float, others: Float, products: Float) -> Float:
+    """``[n_columns]``, the mean of the batches in which neither is alike or not finite; NaN where there is none."""
+    sizes = np.sqrt(squares * others)
+    is_known = sizes > 0
+    found = np.where(is_known, products, 0.0) / np.where(is_known, sizes, 1.0)
+    n = is_known.sum(axis=0)
+    return np.asarray(np.where(n > 0, found.sum(axis=0) / np.maximum(n, 1), np.nan))
 
 
 def _fit(columns: Float, targets: Float, others: Float) -> Float:
@@ -251,10 +262,12 @@ def _describe(values: Float) -> list[Float]:
         return [values]
     numbers = np.where(np.isfinite(values), values, -1).astype(np.int64)
     parts = np.split(numbers, numbers.shape[1], axis=1) if numbers.shape[1] <= 3 else [numbers]
-    counts = np.zeros((len(parts), len(values), BINS))
-    for count, part in zip(counts, parts, strict=True):
+    n_rows = len(values)
+    counts = []
+    for part in parts:
         row, column = np.nonzero(part >= 0)
-        np.add.at(count, (row, part[row, column] % BINS), 1)
+        places = row * BINS + part[row, column] % BINS
+        counts.append(np.bincount(places, minlength=n_rows * BINS).reshape(n_rows, BINS).astype(np.float64))
     return [values, *counts]
 
 
