@@ -23,7 +23,7 @@ from gradwatch.origin import frames, frames_of, is_fit, locals_of, running_fit, 
 from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
 from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, walk
 
-__all__ = ["chain_of", "find_fed", "mapped_graph"]
+__all__ = ["chain_of", "find_fed", "mapped_graph", "trained_on"]
 
 LOOPS: Final = (ast.For, ast.While)
 SEEN_MAX: Final = 0.9
@@ -269,7 +269,7 @@ def _reseeded(file: str) -> Iterator[dict[str, Any]]:
     )
     held = [_held(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in frames_of(file)]
     n_rows = max((len(one) for one in held if isinstance(one, np.ndarray) and one.ndim), default=0)
-    for n_seen in filter(None, map(_taken_of, _trained_on(file))):
+    for n_seen in filter(None, map(_taken_of, trained_on(file))):
         if n_seen < SEEN_MAX * n_rows:
             yield _slip(file, found[0].lineno, n_seen=n_seen, n_rows=n_rows, reseeded=True)
 
@@ -303,7 +303,7 @@ def _are_epochs(file: str) -> bool:
     return False
 
 
-def _trained_on(file: str) -> list[Any]:
+def trained_on(file: str) -> list[Any]:
     """The data sets that the running `fit` was given to train on, or else that the innermost running loop goes over."""
     if known := _fitted():
         return [known["x"]] if isinstance(known.get("x"), tf.data.Dataset) else []

@@ -26,6 +26,7 @@ from gradwatch.averaged import find_copied, find_lost, find_replaced
 from gradwatch.backbones import find_backbones
 from gradwatch.bgr import find_bgr
 from gradwatch.built import find_built
+from gradwatch.bunched import find_bunched
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
 from gradwatch.columns import ColumnLog
@@ -1101,6 +1102,7 @@ class Watch:
             lambda: find_grown(files),
             lambda: find_unpacked(files),
             lambda: find_untaped(files),
+            lambda: find_bunched(files),
             find_held_out,
             find_jittered,
             find_sole_label,

@@ -327,6 +327,10 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             "`mean` and `spread` change places: `encode` gives them in the other order (train.py:7)",
         ),
         (
+            DATA | {"bunched": [4.2, 40.0]},
+            "Whole batches are shuffled, and each holds rows that belong together (train",
+        ),
+        (
             DATA | {"type": "Line", "name": "u_x", "untaped": "outer", "made": DATA["source"]},
             "`outer` has not seen how `u_x` is computed: its gradient is 0 or None (train.py:7)",
         ),

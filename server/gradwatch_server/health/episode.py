@@ -1326,6 +1326,8 @@ class SlipKind(Enum):
     """A cosine is made small."""
     UNPACKED = auto()
     """Two results of a function are given one another's name."""
+    BUNCHED = auto()
+    """Batches are shuffled, not rows, and rows come in groups."""
     UNTAPED = auto()
     """A tape is asked for the gradient of what it has not seen."""
     UNPRICED = auto()
@@ -1496,6 +1498,7 @@ _BY_FIELD: Final = {
     "quantile": SlipKind.QUANTILE,
     "unpacked": SlipKind.UNPACKED,
     "untaped": SlipKind.UNTAPED,
+    "bunched": SlipKind.BUNCHED,
     "unpriced": SlipKind.UNPRICED,
     "deviates": SlipKind.SPREAD,
     "widens": SlipKind.WIDENED,

@@ -24,6 +24,8 @@ from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["FED", "order_of_axes"]
 
+BUNCHED_CODE: Final = """\
+data = data.shuffle(n_rows).batch(batch_size)"""
 SCALED_CODE: Final = """\
 normalise = tf.keras.layers.Normalization()           # axis=-1: one mean and one deviation per column
 normalise.adapt(x_train)"""
@@ -1120,6 +1122,25 @@ def _say_foreign(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_bunched(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place, (held, shuffled) = say_line(lead.slip["source"]), map(say_number, lead.slip["bunched"])
+    return (
+        f"Whole batches are shuffled, and each holds rows that belong together{place}",
+        (
+            f"The rows come in groups, and are batched before they are shuffled: a batch holds rows of {held} groups. "
+            f"Of rows that are shuffled first it would be {shuffled}."
+        ),
+        Hypothesis(
+            f"The data set is batched before it is shuffled{place}",
+            0.9,
+            "A shuffle behind `batch` changes the order of the batches, not what is in them. Each step learns from a "
+            "few groups, and where a loss takes the others of a batch for wrong answers, many of these are right ones.",
+            "Shuffle first, with a buffer as large as the data, then batch.",
+            BUNCHED_CODE,
+        ),
+    )
+
+
 def _say_unpacked(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, name, (one, other) = say_line(lead.slip["source"]), lead.slip["name"], lead.slip["unpacked"]
     exchanged = {one: other, other: one}
@@ -1280,6 +1301,7 @@ FED: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]
     SlipKind.PARTED: _say_parted,
     SlipKind.ONLY: _say_only,
     SlipKind.UNPACKED: _say_unpacked,
+    SlipKind.BUNCHED: _say_bunched,
     SlipKind.UNNORMALISED: _say_unnormalised,
     SlipKind.CACHED: _say_cached,
     SlipKind.SERVED: _say_served,

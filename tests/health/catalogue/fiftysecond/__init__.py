@@ -37,7 +37,7 @@ enter(
     "library_loans_lii",
     "batched before it is shuffled",
     "loss_plateau",
-    gap="batches whose samples have one item in common are not told from others",
+    cause=("batched before it is shuffled",),
 )
 enter("pollen_grains", "power of 0", "singular_gradient", operations=("Pow",), code="1.0 / self.p")
 enter("pump_faults", "filtered before zip", "loss_plateau", code="wave_source.filter(complete)")
