@@ -26,6 +26,7 @@ from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, loss
 __all__ = ["chain_of", "find_fed", "mapped_graph", "trained_on"]
 
 LOOPS: Final = (ast.For, ast.While)
+ITERATING: Final = (ast.For, ast.GeneratorExp, ast.ListComp)
 SEEN_MAX: Final = 0.9
 """Of a data set's elements: fewer are seen by who begins it anew again and again."""
 CALLS_MAX: Final = 3
@@ -308,9 +309,10 @@ def trained_on(file: str) -> list[Any]:
     if known := _fitted():
         return [known["x"]] if isinstance(known.get("x"), tf.data.Dataset) else []
     for frame in frames_of(file):
-        loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and _is_within(node, frame.f_lineno)]
+        loops = [node for node in nodes_of(file) if isinstance(node, ITERATING) and _is_within(node, frame.f_lineno)]
         for loop in sorted(loops, key=lambda one: one.lineno, reverse=True):
-            held = (_held(one.id, frame) for one in names_in(loop.iter))
+            over = [loop.iter] if isinstance(loop, ast.For) else [one.iter for one in loop.generators]
+            held = (_held(one.id, frame) for node in over for one in names_in(node))
             if found := [one for one in held if isinstance(one, tf.data.Dataset)]:
                 return found
     return []
