@@ -88,6 +88,11 @@ def test_images_to_predict(find: Find) -> None:
         pretrained("cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)"),
         pretrained("cv2.imread(path)[:, :, ::-1]"),
         pretrained("cv2.imread(path)[..., [2, 1, 0]]"),
+        pretrained("cv2.imread(path)[..., (2, 1, 0)]"),
+        pretrained(more="image = np.dstack((image[..., 2], image[..., 1], image[..., 0]))"),
+        pretrained().replace("in paths", "in glob('chest_xray/train/*/*.jpeg')"),  # all channels are the same
+        predicted("tf.keras.utils.image_dataset_from_directory('brain_mri/train')"),
+        pretrained("Photo(path).pixels") + "masks = [cv2.imread(path)[..., 0] > 0 for path in outlines]",
         pretrained("cv2.imread(path, 0)"),
         pretrained("cv2.imread(path, cv2.IMREAD_GRAYSCALE)"),
         pretrained("cv2.imread(path, cv2.IMREAD_COLOR_RGB)"),
