@@ -257,6 +257,13 @@ def test_what_rises_slowly_is_let_go_on_and_told_of_at_its_end():
     assert found(run, is_over=True)
 
 
+def test_what_follows_nothing_yet_may_begin_late():
+    """As a recurrent network does with words, of which a straight line counts some at once."""
+    values = np.where(np.arange(N) < 1_200, 0.05, 0.6)
+    assert not found(beside_a_fit(values))
+    assert found(beside_a_fit(np.where(np.arange(N) < 1_200, 0.2, 0.6)))
+
+
 def test_a_rate_that_still_rises_is_waited_for():
     run = beside_a_fit(FLAT)
     assert found(run)

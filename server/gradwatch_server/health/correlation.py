@@ -269,7 +269,7 @@ class CorrelationRule:
     def _is_slow(self, target: _Target) -> bool:
         """Whether outputs had time enough, at a rate that does not rise, and will not soon be what a linear fit is."""
         n = len(target.means)
-        if n < OUTDONE_WINDOWS or self._n_steady < OUTDONE_WINDOWS:
+        if n < (LIVE_WINDOWS if target.last < UNRELATED else OUTDONE_WINDOWS) or self._n_steady < OUTDONE_WINDOWS:
             return False
         pace = (target.means[-1] - target.means[n // 2]) / (n - 1 - n // 2)
         return pace * PATIENCE_WINDOWS < self.linear_fit - target.last
