@@ -65,8 +65,9 @@ def find_bgr(files: Sequence[str]) -> list[dict[str, Any]]:
             PREPARE in (getattr(node, "id", ""), getattr(node, "attr", "")) for f in files for node in nodes_of(f)
         )
         wanting = [one for one in made if one.is_imagenet and (one.low > CAFFE_LOW or is_prepared)]
-        if len(made) == len(wanting) == 1 and not names & ANY:
-            found = (*reads[0], wanting[0].name, "")
+        many = [(file, call) for file, call in reads if not _is_of_one(call) or _is_predicted(file, call)]
+        if many and len(made) == len(wanting) == 1 and not names & ANY:
+            found = (*many[0], wanting[0].name, "")
     elif reads and "fit" in names:
         shown = [(file, call) for file, call in reads if _is_predicted(file, call)]
         found = (*shown[0], "", min(names & OTHERS)) if len(shown) == len(reads) else None
@@ -90,6 +91,11 @@ def _around(file: str, call: ast.Call) -> Iterator[ast.stmt]:
     """The plain statement that a call stands in."""
     nodes = (one for one in nodes_of(file) if isinstance(one, ast.stmt) and not hasattr(one, "body"))
     return (one for one in nodes if one.lineno <= call.lineno <= (one.end_lineno or one.lineno))
+
+
+def _is_of_one(call: ast.Call) -> bool:
+    """Whether a call reads a file of one name, as a picture to be shown."""
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
 def _called_in(file: str) -> Iterator[str]:
