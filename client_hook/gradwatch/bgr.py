@@ -7,6 +7,7 @@ the images of nearly all pretrained networks. Owns no state.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -28,9 +29,15 @@ OTHERS: Final = frozenset(
 ANY: Final = OTHERS | {"imageio", "imread_v2", "load", "load_data", "open", "plt", "skimage"}
 """And such as may."""
 TURNING: Final = frozenset(
-    {"blobFromImage", "cvtColor", "flip", "gather", "merge", "reverse", "split", "take", "unstack"}
+    {"blobFromImage", "cvtColor", "dstack", "flip", "gather", "merge", "reverse", "split", "take", "unstack"}
 )
 """Calls that may give channels another order."""
+COLOURLESS: Final = re.compile(
+    r"chest|grayscale|greyscale|infrared|mammogra|mnist|mri(?![a-z])|pneumonia|radiogra|thermal|"
+    r"tomogra|ultrasound|x-?ray"
+)
+"""Words of images whose channels are all the same."""
+MASKS: Final = re.compile(r"annotation|mask|segmentation|ground_?truth")
 CAFFE_LOW: Final = -100.0
 """The least number that a network wants for which ``preprocess_input`` exchanges red and blue itself."""
 
@@ -48,6 +55,8 @@ def find_bgr(files: Sequence[str]) -> list[dict[str, Any]]:
     if any(map(_may_turn, files)):
         return []
     reads = [(file, call) for file in files for call in _reads_in(file)]
+    if any(MASKS.search(ast.unparse(one).lower()) for file, call in reads for one in _around(file, call)):
+        return []  # images may be read by something else
     names = {name for file in files for name in _called_in(file)}
     found: tuple[str, ast.Call, str, str] | None = None
     if reads and not names & OTHERS:
@@ -56,8 +65,9 @@ def find_bgr(files: Sequence[str]) -> list[dict[str, Any]]:
             PREPARE in (getattr(node, "id", ""), getattr(node, "attr", "")) for f in files for node in nodes_of(f)
         )
         wanting = [one for one in made if one.is_imagenet and (one.low > CAFFE_LOW or is_prepared)]
-        if len(made) == len(wanting) == 1 and not names & ANY:
-            found = (*reads[0], wanting[0].name, "")
+        many = [(file, call) for file, call in reads if not _is_of_one(call) or _is_predicted(file, call)]
+        if many and len(made) == len(wanting) == 1 and not names & ANY:
+            found = (*many[0], wanting[0].name, "")
     elif reads and "fit" in names:
         shown = [(file, call) for file, call in reads if _is_predicted(file, call)]
         found = (*shown[0], "", min(names & OTHERS)) if len(shown) == len(reads) else None
@@ -77,6 +87,17 @@ def _reads_in(file: str) -> Iterator[ast.Call]:
                 yield node
 
 
+def _around(file: str, call: ast.Call) -> Iterator[ast.stmt]:
+    """The plain statement that a call stands in."""
+    nodes = (one for one in nodes_of(file) if isinstance(one, ast.stmt) and not hasattr(one, "body"))
+    return (one for one in nodes if one.lineno <= call.lineno <= (one.end_lineno or one.lineno))
+
+
+def _is_of_one(call: ast.Call) -> bool:
+    """Whether a call reads a file of one name, as a picture to be shown."""
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
+
+
 def _called_in(file: str) -> Iterator[str]:
     for node in nodes_of(file):
         if isinstance(node, ast.Call):
@@ -90,11 +111,11 @@ def _may_turn(file: str) -> bool:
         step = node.step if isinstance(node, ast.Slice) else None
         if isinstance(step, ast.UnaryOp) or (isinstance(node, ast.Call) and last_name(node) in TURNING):
             return True
-        if isinstance(node, ast.List) and [getattr(one, "value", None) for one in node.elts] == [2, 1, 0]:
+        if isinstance(node, (ast.List, ast.Tuple)) and [getattr(one, "value", None) for one in node.elts] == [2, 1, 0]:
             return True
         if isinstance(node, (ast.Attribute, ast.Constant)):
             text = str(node.attr if isinstance(node, ast.Attribute) else node.value)
-            if any(word in text for word in ("BGR", "GRAY", "bgr")):
+            if any(word in text for word in ("BGR", "GRAY", "bgr")) or COLOURLESS.search(text.lower()):
                 return True
     return False
 

@@ -20,8 +20,12 @@ __all__ = ["find_unread_ends"]
 
 END: Final = re.compile(r"(?<![a-z])(dones?|ended|episode_over|finished|terminals?|terminated|terminations?)(?![a-z])")
 TIME: Final = re.compile(r"(?<![a-z])(age|clock|count|elapsed|horizon|length|limit|n|steps?|t|ticks?|time)(?![a-z])")
-ENDLESS: Final = re.compile(r"^(Pendulum|HalfCheetah|Swimmer|Reacher|Pusher|HumanoidStandup)")
+ENDLESS: Final = re.compile(r"^(Pendulum|HalfCheetah|Swimmer|Reacher|Pusher|HumanoidStandup|Fetch[A-Z])")
 """Tasks of Gymnasium that end when their time is over, and never before."""
+TIMED: Final = frozenset({"dm_control", "dm_env"})
+"""Packages whose tasks do so too."""
+UNENDED: Final = re.compile(r"non_?(final|terminal)|not_?(done|terminal)|continuing|infinite_horizon")
+"""Samples that are no ends, by their name."""
 PACKAGES: Final = frozenset({"K", "keras", "np", "numpy", "ops", "tf"})
 DISCOUNT_MIN: Final = 0.5
 """A discount is between this and 1."""
@@ -42,8 +46,9 @@ def find_unread_ends(files: Sequence[str]) -> list[dict[str, Any]]:
     """
     for file in files:
         nodes = nodes_of(file)
-        names = (getattr(one, "id", getattr(one, "arg", None)) for one in nodes)
-        if not any(END.search(one) for one in names if isinstance(one, str)) or _is_endless(nodes):
+        given = (getattr(one, "id", getattr(one, "arg", getattr(one, "attr", None))) for one in nodes)
+        names = {one for one in given if isinstance(one, str)}
+        if not any(map(END.search, names)) or any(map(UNENDED.search, names)) or _is_endless(nodes):
             continue
         for scope in nodes:
             if isinstance(scope, (ast.FunctionDef, ast.For)):
@@ -149,6 +154,10 @@ def _is_endless(nodes: Sequence[ast.AST]) -> bool:
     """Whether episodes end by their time alone, as far as the files tell: then there is a next state at each end."""
     texts = (one.value for one in nodes if isinstance(one, ast.Constant))
     if any(isinstance(one, str) and ENDLESS.search(one) for one in texts):
+        return True
+    modules = [one.module or "" for one in nodes if isinstance(one, ast.ImportFrom)]
+    modules += [alias.name for one in nodes if isinstance(one, ast.Import) for alias in one.names]
+    if any(one.partition(".")[0] in TIMED for one in modules):
         return True
     steps = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == "step"]
     given: list[ast.expr] = []

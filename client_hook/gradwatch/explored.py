@@ -22,6 +22,9 @@ DRAWING: Final = frozenset({"rand", "random", "random_sample", "uniform"})
 CHOOSING: Final = frozenset({"choice", "integers", "randint", "randrange", "sample"})
 """Calls that draw an action."""
 FALLING: Final = re.compile(r"(eps|explor)\w*decay|decay\w*(eps|explor)")
+OTHER: Final = re.compile(r"expert|forc|greed|exploit|teach")
+"""Chances of something else than an exploration: of what a teacher does, or of the best."""
+HIGHEST: Final = re.compile(r"cap|ceil|high|max|upper")
 LIKELY: Final = 0.5
 DEPTH_MAX: Final = 4
 ENDS: Final = frozenset({"max", "maximum", "min", "minimum"})
@@ -67,11 +70,13 @@ class _Names:
             if isinstance(node, ast.Assign):
                 for to in node.targets:
                     self._give(to, node.value)
+            elif isinstance(node, (ast.For, ast.comprehension)):
+                self._given_by_call(node.target, node.iter)
             elif isinstance(node, ast.AugAssign):
                 self._changed[last_name(node.target)].append(node)
             elif isinstance(node, ast.arguments):
-                names = node.args[len(node.args) - len(node.defaults) :]
-                for arg, value in zip(names, node.defaults, strict=True):
+                names = [*node.posonlyargs, *node.args][::-1]
+                for arg, value in zip(names, node.defaults[::-1], strict=False):
                     self._given[arg.arg].append(value)
 
     def _give(self, to: ast.expr, value: ast.expr) -> None:
@@ -80,6 +85,13 @@ class _Names:
         if len(parts) == len(values):
             for part, one in zip(parts, values, strict=True):
                 self._given[last_name(part)].append(one)
+        else:
+            self._given_by_call(to, value)
+
+    def _given_by_call(self, to: ast.expr, value: ast.expr) -> None:
+        """Names that are given one after the other, or several at once, what is not known."""
+        for part in to.elts if isinstance(to, ast.Tuple) else [to]:
+            self._given[last_name(part)].append(ast.Call(value, [], []))
 
     def choices(self) -> Iterator[_Choice]:
         """The places where an action is drawn or the best is taken, by a draw and a chance."""
@@ -96,6 +108,8 @@ class _Names:
 
     def told(self, choice: _Choice) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """How a chance goes wrong, in which line."""
+        if OTHER.search(choice.chance.lower()):
+            return
         first = self._number(ast.Name(choice.chance))
         yield from (("inverted", choice.line, {}) for _ in [0] if choice.is_above and self._falls(choice.chance))
         if choice.is_above or first is None:
@@ -104,10 +118,15 @@ class _Names:
             end = self._end_of(value, choice.chance)
             if end is not None and end[0] == "lowest" and end[1] < first:
                 yield "lowest", value.lineno, {}
-            elif end is not None and end[0] == "highest" and end[1] >= first:
+            elif (
+                end is not None and end[0] == "highest" and end[1] >= first >= LIKELY
+            ):  # a little for ever may be meant
                 yield "highest", value.lineno, {}
         own = [one for one in self._given[choice.chance] if self._number(one) is None]
-        if first >= LIKELY and not own and not self._changed[choice.chance]:
+        is_set = any(
+            isinstance(one, ast.Constant) and one.value == choice.chance for one in self._nodes
+        )  # by `setattr`
+        if first >= LIKELY and not own and not self._changed[choice.chance] and not is_set:
             yield from (("always", choice.line, {"by": name}) for name in self._unread())
 
     def _falls(self, chance: str) -> bool:
@@ -128,11 +147,12 @@ class _Names:
         """Which of a falling chance and a number a statement gives it, and that number; None for anything else."""
         if not isinstance(value, ast.Call) or last_name(value) not in ENDS or len(value.args) != 2:
             return None
+        is_least = last_name(value).startswith("min")
         for one, other in (value.args, value.args[::-1]):
             is_own = isinstance(one, ast.BinOp) and last_name(one.left) == chance and self._is_less(one.op, one.right)
             number = self._number(other)
-            if is_own and number is not None:
-                return ("lowest" if last_name(value).startswith("min") else "highest"), number
+            if is_own and number is not None and not (is_least and HIGHEST.search(last_name(other).lower())):
+                return ("lowest" if is_least else "highest"), number
         return None
 
     def _number(self, node: ast.expr, depth: int = DEPTH_MAX) -> float | None:

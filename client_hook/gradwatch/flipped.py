@@ -80,7 +80,7 @@ def _subject_of(node: ast.AST, file: str) -> ast.expr | None:
     """What a call, or a slice with a step of -1 along an axis of places, turns; None for anything else."""
     if isinstance(node, ast.Call) and last_name(node) in FLIPPING:
         return node.args[0] if node.args else None
-    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple):
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or not node.slice.elts:
         return None
     axes = node.slice.elts
     # Of `[:, :, ::-1]` it is not known whether it turns colours, but of what a mask picks of all samples.

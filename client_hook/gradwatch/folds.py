@@ -26,6 +26,7 @@ SPLITTERS: Final = frozenset(
 OF_KERAS: Final = frozenset({"batch_size", "callbacks", "epochs", "validation_data"})
 """What no other `fit` is given."""
 MODELS: Final = frozenset({"Functional", "Model", "Sequential"})
+FEW: Final = re.compile(r"few|label|small")
 TRAINING: Final = re.compile(r"^fit$|^apply_gradients$|train")
 TRAINED: Final = frozenset({"trainable_variables", "trainable_weights"})
 COPYING: Final = frozenset({"clone_model", "copy", "deepcopy"})
@@ -62,6 +63,7 @@ def _of_folds(loop: ast.For, file: str) -> Iterator[tuple[str, int, str]]:
     nodes = [node for one in loop.body for node in ast.walk(one)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     is_one = any(isinstance(one, ast.Break) for one in nodes)  # the first fold alone
+    is_meant = FEW.search(pair[1].lower()) is not None  # who learns of few labels trains on the smaller part
     trained: set[str] = set()
     for call in (one for one in calls if _is_fit(one) and not is_one):
         name = call.func.value.id  # type: ignore[attr-defined]
@@ -69,7 +71,7 @@ def _of_folds(loop: ast.For, file: str) -> Iterator[tuple[str, int, str]]:
             yield "shared", call.lineno, name
         trained.add(name)
         rows = _rows_of(call.args[0], file) if call.args else None
-        if rows != pair[1]:
+        if rows != pair[1] or is_meant:
             continue
         asked = [*(one for one in calls if last_name(one) == "evaluate" and one.args), *_held_in(call)]
         held = {_rows_of(one.args[0] if isinstance(one, ast.Call) else one, file) for one in asked}
@@ -147,6 +149,10 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
     trained = {ast.unparse(call.func) for call in calls if TRAINING.search(last_name(call))}
     if len(trained) > 1:  # one is trained on, and looked at by another one that is made for it
         return
+    nodes = [node for one in loop.body for node in ast.walk(one)]
+    inner = [one.iter for one in nodes if isinstance(one, ast.For)]
+    if any(one.id == loop.target.id for over in inner for one in names_in(over)):  # how many epochs, and none of them
+        return
     yield from _in_turns(loop, made)
     for call in (one for one in calls if last_name(one) == "fit" and isinstance(one.func, ast.Attribute)):
         name = getattr(call.func.value, "id", "")  # type: ignore[attr-defined]
@@ -156,7 +162,8 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
         is_of_loop = any(one.id == loop.target.id for one in names_in(call))
         is_anew = isinstance(value, ast.Call) and not any(one.id == name for one in names_in(value))
         is_of_keras = any(one.arg in {*OF_KERAS, "verbose"} for one in call.keywords)
-        if is_anew and is_one and not is_of_loop and is_of_keras:
+        is_used = any(isinstance(one, ast.Call) and _hands_on(one, name) for one in nodes) or _feeds(call, name, loop)
+        if is_anew and is_one and not is_of_loop and is_of_keras and not is_used:
             yield "epoch", made[name].lineno, name
         elif name not in made and is_one and is_of_keras and _recompiles(loop, name, calls):
             yield "compiled", next(one.lineno for one in calls if last_name(one) == "compile"), name
@@ -171,8 +178,22 @@ def _in_turns(loop: ast.For, made: Mapping[str, ast.Assign]) -> Iterator[tuple[s
         value, kept = made[name].value, [one for one in nodes if isinstance(one, ast.Call) and _hands_on(one, name)]
         is_anew = isinstance(value, ast.Call) and last_name(value) not in COPYING
         is_of_loop = any(one.id in (name, loop.target.id) for one in names_in(value))  # type: ignore[attr-defined]
+        is_of_loop |= any(_is_of_object(one) for one in getattr(value, "args", ()))  # as of another's weights
         if is_anew and not is_of_loop and not is_left and not kept and any(map(is_taped, nodes)):
             yield "epoch", made[name].lineno, name
+
+
+def _is_of_object(node: ast.expr) -> bool:
+    """Whether an argument is what a method gives."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+
+
+def _feeds(call: ast.Call, name: str, loop: ast.For) -> bool:
+    """Whether what a model predicts is learned in the next turn, as a student's labels are."""
+    nodes = [node for one in loop.body for node in ast.walk(one)]
+    made = [one for one in nodes if isinstance(one, ast.Assign) and any(n.id == name for n in names_in(one.value))]
+    given = {one.id for part in (*call.args, *(k.value for k in call.keywords)) for one in names_in(part)}
+    return any(given & stored_names(one) for one in made)
 
 
 def _hands_on(call: ast.Call, name: str) -> bool:

@@ -17,6 +17,8 @@ from gradwatch.syntax import functions_around, last_name, nodes_of
 __all__ = ["find_grown"]
 
 LOOPS: Final = (ast.For, ast.While)
+TURNS: Final = (*LOOPS, ast.FunctionDef, ast.GeneratorExp, ast.Lambda, ast.ListComp, ast.DictComp)
+"""What may make several objects, or one each time it is called."""
 PACKAGES: Final = frozenset({"enumerate", "len", "list", "np", "numpy", "range", "reversed", "self", "zip"})
 EMPTYING: Final = frozenset({"clear", "pop", "popleft", "remove"})
 _Use = tuple[str, ast.AST]
@@ -38,7 +40,7 @@ def find_grown(files: Sequence[str]) -> list[dict[str, Any]]:
         for loop in (node for node in nodes if isinstance(node, ast.For) and _sums_from_end(node)):
             for text, use in _uses(loop, nodes):
                 if _is_only_filled(text, nodes) and (
-                    _grows_as_attribute(text, use, nodes) if "." in text else _grows_as_name(text, use, nodes)
+                    _grows_as_attribute(text, use, nodes, files) if "." in text else _grows_as_name(text, use, nodes)
                 ):
                     place = {"type": "Line", "name": text, "layer": "", "source": source_at([(file, use.lineno)])}  # type: ignore[attr-defined]
                     return [{**place, "grows": True}]
@@ -162,7 +164,7 @@ def _grows_as_name(text: str, use: ast.AST, nodes: Sequence[ast.AST]) -> bool:
     return False
 
 
-def _grows_as_attribute(text: str, use: ast.AST, nodes: Sequence[ast.AST]) -> bool:
+def _grows_as_attribute(text: str, use: ast.AST, nodes: Sequence[ast.AST], files: Sequence[str]) -> bool:
     """Whether an object that is made once begins with an empty list, and fills it elsewhere."""
     around = functions_around(tuple(nodes))
     begins, appends = _begins(text, nodes), _appends(text, nodes)
@@ -177,5 +179,17 @@ def _grows_as_attribute(text: str, use: ast.AST, nodes: Sequence[ast.AST]) -> bo
         for node in nodes
         if isinstance(node, ast.ClassDef) and any(one is maker for one in ast.walk(node) for maker in makers)
     }
-    looped = [one for node in nodes if isinstance(node, (*LOOPS, ast.FunctionDef)) for one in ast.walk(node)]
-    return not any(isinstance(one, ast.Call) and last_name(one) in owners for one in looped)
+    return _is_made_once(owners, [one for file in files for one in nodes_of(file)])
+
+
+def _is_made_once(owners: set[str], nodes: Sequence[ast.AST]) -> bool:
+    """Whether objects of these classes, or of those of them, are made outside of loops and functions alone."""
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    owners = owners | {one.name for one in classes if owners & {last_name(base) for base in one.bases}}
+    made = {id(one.func) for one in nodes if isinstance(one, ast.Call) and last_name(one) in owners}
+    bases = {id(base) for one in classes for base in one.bases}
+    named = [one for one in nodes if isinstance(one, (ast.Attribute, ast.Name)) and last_name(one) in owners]
+    turned = [node for node in nodes if isinstance(node, TURNS)]
+    looped = {id(one) for node in turned for one in ast.walk(node)}
+    is_handed_on = any(id(one) not in made | bases and isinstance(one.ctx, ast.Load) for one in named)
+    return bool(made) and not made & looped and not is_handed_on

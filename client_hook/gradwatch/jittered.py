@@ -16,6 +16,7 @@ import tensorflow as tf
 from gradwatch.fed import chain_of, mapped_graph
 from gradwatch.origin import Fit, running_fit, source_at, source_of
 from gradwatch.syntax import assigned_before, last_name, nodes_of
+from gradwatch.walk import behind
 
 __all__ = ["find_jittered"]
 
@@ -81,9 +82,16 @@ def _drawn_in_map(data: Any) -> Iterator[tuple[dict[str, Any] | None, list[str]]
     if not _gives_labels(data):
         return
     for graph in filter(None, map(mapped_graph, chain_of(data))):
-        drawn = [(op, name) for op in graph.get_operations() if "Random" in op.type and (name := _drawing(op))]
+        drawn = [(op, name) for op in graph.get_operations() if _is_drawn_anew(op) and (name := _drawing(op))]
         if drawn:
             yield source_of(drawn[0][0]), list(dict.fromkeys(name for _, name in drawn))
+
+
+def _is_drawn_anew(op: Any) -> bool:
+    """Whether an operation draws other numbers each time: by a given seed it draws the same ones."""
+    if "Random" not in op.type:
+        return False
+    return not op.type.startswith("Stateless") or any(one.op_def.is_stateful for one in behind([op], through=None))
 
 
 def _gives_labels(data: Any) -> bool:

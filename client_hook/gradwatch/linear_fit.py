@@ -22,6 +22,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.correlation import Pair, count_scores
+from gradwatch.followed import may_follow
 from gradwatch.ring import Ring
 
 __all__ = ["LinearFit", "correlate_within", "find_unfollowed", "fit_halves"]
@@ -102,7 +103,7 @@ class LinearFit:
         known = [one for one in inputs[:INPUTS_MAX] if _is_of_numbers(one)]
         layout = _lay_out(known, pair)
         with self._lock:
-            if layout is None or (self._layout or layout) != layout:
+            if layout is None or (self._layout or layout) != layout or not may_follow(pair):
                 return
             self._layout, self._ring = layout, self._ring or Ring(ROWS * sum(layout.all), RING_ROWS)
         kept = [*known, pair.target, *([] if layout.n_classes else [pair.output])]

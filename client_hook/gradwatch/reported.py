@@ -22,6 +22,14 @@ TERM: Final = re.compile(
     r"(^|_)(aux|cost|div|divergence|elbo|kl|kld|l1|l2|loss|objective|penalty|reg|regularization|sparsity|total|tv)(_|$)"
 )
 WEIGHT: Final = re.compile(r"(^|_)(beta|coef|coeff|coefficient|lam|lambda|lambd|reg|strength|w|weight)s?(_|$)")
+OWN_TERM: Final = re.compile(
+    r"(^|_)(aux|divergence|elbo|kl|kld|loss|objective|penalty|reg|regularization|sparsity|tv)(_|$)|(^|_)(l1|l2)$"
+)
+"""Of these a term with a weight of its own is one: a sum, a cost or a mean error may be given in other units."""
+MEASURED: Final = re.compile(r"(^|_)(avg|ema|err|error|metric|ma|running|scaled|smooth|smoothed|unscaled)(_|$)")
+DENSITY: Final = re.compile(r"log_?(normal|p|prob|q|w)([a-z]?_|[xz]|$)|logsumexp")
+"""Of densities of the code itself a divergence may be estimated, whatever else is reported of it."""
+TEACHING: Final = frozenset({"fit", "learn", "train", "train_on_batch", "train_step", "update"})
 DECAY: Final = re.compile(r"weight_decay|AdamW|SGDW|decoupled", re.IGNORECASE)
 """What makes weights smaller beside the loss: a penalty is reported as a part of what is made small then."""
 SEEDING: Final = frozenset({"get_scaled_loss", "gradient", "jacobian", "minimize", "scale_loss"})
@@ -148,15 +156,26 @@ def _left_out(step: _Step, trained: Set[str], file: str) -> Iterator[tuple[int, 
         left = [one or name for one in added if (not one or one in step.terms) and one not in trained]
         is_sum = step.loss in added or _alias(step) in added
         is_read = _is_read(name, step)
-        if is_sum and left and (is_read or name not in left) and _is_meant(name, left[0], file):
+        if is_sum and left and (is_read or name not in left) and _is_meant(name, left[0], step, file):
             yield term.line, name, left[0]
         elif is_read and _is_of_loss(term, step, file):
             yield term.line, name, name
 
 
-def _is_meant(name: str, left: str, file: str) -> bool:
-    """Whether a sum, or the term in it that the loss leaves out, has the name of a loss."""
-    return any(TERM.search(one.lower()) for one in (name, left)) and not _decays(file)
+def _is_meant(name: str, left: str, step: _Step, file: str) -> bool:
+    """Whether a sum, or the term in it that the loss leaves out, has the name of a loss, and nothing else trains it."""
+    is_named = any(TERM.search(one.lower()) for one in (name, left))
+    return is_named and not _decays(file) and not _is_taught(left, step)
+
+
+def _is_taught(left: str, step: _Step) -> bool:
+    """Whether a step calls what trains by itself an object of the term's own: ``critic.fit`` beside ``critic_loss``."""
+    owners = {one.id for one in names_in(step.terms[left].value)} if left in step.terms else set[str]()
+    owners = (owners | set(left.lower().split("_"))) - {"self", "tf"}
+    calls = [one for one in step.own if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
+    taught = [one for one in calls if last_name(one) in TEACHING and not any(n.id == left for n in names_in(one))]
+    words = {word for one in taught for word in last_name(one.func.value).lower().split("_")}  # type: ignore[attr-defined]
+    return bool(owners & (words | {last_name(one.func.value) for one in taught}))  # type: ignore[attr-defined]
 
 
 def _alias(step: _Step) -> str:
@@ -187,7 +206,26 @@ def _is_weight(node: ast.expr) -> bool:
 def _decays(file: str) -> bool:
     nodes = nodes_of(file)
     named = {str(getattr(node, key)) for node in nodes for key in ("attr", "id", "arg") if hasattr(node, key)}
-    return any(map(DECAY.search, named))
+    return any(map(DECAY.search, named)) or any(map(_decays_by_hand, nodes))
+
+
+def _decays_by_hand(node: ast.AST) -> bool:
+    """Whether a line makes a weight smaller by a part of itself, or adds to each gradient: ``w.assign(w * 0.99)``."""
+    if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        return isinstance(node.elt, ast.BinOp) and isinstance(node.elt.op, ast.Add) and _is_zipped(node)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
+        return False
+    own, (value,) = ast.unparse(node.func.value), node.args
+    if node.func.attr == "assign_sub":
+        return own in {ast.unparse(one) for one in ast.walk(value)}
+    is_less = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Mult, ast.Sub))
+    sides = {ast.unparse(one) for one in (value.left, value.right)} if is_less else set[str]()  # type: ignore[attr-defined]
+    return node.func.attr == "assign" and own in sides
+
+
+def _is_zipped(node: ast.GeneratorExp | ast.ListComp) -> bool:
+    over = node.generators[0].iter
+    return last_name(over) == "zip" and any("grad" in ast.unparse(one) for one in getattr(over, "args", ()))
 
 
 def _is_read(name: str, step: _Step) -> bool:
@@ -202,16 +240,27 @@ def _is_of_loss(term: _Term, step: _Step, file: str) -> bool:
         calls = {last_name(one) for one in nodes_of(file) if isinstance(one, ast.Call)}
         asked = [one for one in asked if last_name(one.value) not in ("keras", "tf")]
         return len(asked) == 1 and COMPILED.isdisjoint(calls) and not _regularizes(file)
-    if not TERM.search(term.name.lower()):
+    if not TERM.search(name := term.name.lower()):
         return False
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) and not _decays(file):
+    is_term = OWN_TERM.search(name) and not MEASURED.search(name)
+    if is_term and isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult) and not _decays(file):
         sides = [(value.left, value.right), (value.right, value.left)]
         if any(_is_own_weight(one) and isinstance(other, ast.Call) for one, other in sides):
             return True
     losses = [step.terms[name].value for name in (step.loss, _alias(step)) if name in step.terms]
     is_sole = step.n_gradients == 1 and not any(map(_terms_of, losses))
     is_drawn = any(isinstance(one, ast.Call) and last_name(one) in DRAWING for one in (*step.own, *term.beside))
-    return is_sole and is_drawn and _is_divergence(value)
+    return is_sole and is_drawn and _is_divergence(value) and not _may_hold(losses, value, file)
+
+
+def _may_hold(losses: Sequence[ast.expr], divergence: ast.expr, file: str) -> bool:
+    """Whether a loss may have a divergence of the same code in it, by a function that is given it, or of densities."""
+    named = (getattr(node, "id", getattr(node, "attr", "")) for node in nodes_of(file))
+    if any(DENSITY.search(one) for one in named if isinstance(one, str)):
+        return True
+    code = {one.id for one in names_in(divergence)} - {"tf"}
+    given = [ast.walk(part) for one in losses for part in ast.walk(one) if isinstance(part, ast.Call)]
+    return any(isinstance(one, ast.Name) and one.id in code for inner in given for one in inner)
 
 
 def _regularizes(file: str) -> bool:

@@ -202,7 +202,7 @@ def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
 
 def _is_of_one(call: ast.Call, name: str) -> bool:
     """Whether a call measures a list, and is given nothing else."""
-    return last_name(call) in OF_ONE and [ast.unparse(one) for one in call.args] == [name]
+    return last_name(call) in OF_ONE and [ast.unparse(_array_of(one)) for one in call.args] == [name]
 
 
 def _turned(nodes: Sequence[ast.AST]) -> set[str]:

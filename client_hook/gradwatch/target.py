@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import re
 import socket
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -157,6 +158,8 @@ UNTAUGHT_SIZE: Final = 4
 """Units of a bias that says something: a few may have come out as 0."""
 TABLE_SIZES: Final = range(64, 2**20)
 """Elements of an embedding that is looked at: enough to know their distribution, and not too many to read."""
+FIXED: Final = re.compile(r"echo_|fixed(?!_?effect)|fourier|frozen|random(?!_?(effect|intercept|slope))|reservoir")
+"""What is random to stay so, by its name or its layer's."""
 DRAWN_SIZES: Final = range(17, 2**20)
 """Likewise of what is held unknown to Keras, of which the numbers alone tell how it was made."""
 DRAWN_SHARE: Final = 0.5
@@ -209,7 +212,7 @@ def left_as_made(
     found = _as_made((layer, own) for layer, own in own_turn if are_whole or not _is_copy(own, shapes))
     unknown: dict[str, dict[str, Any]] = {}
     for name, variable in untracked_variables(models).items():
-        if id(variable) not in ids and is_learned(name, variable):
+        if id(variable) not in ids and not FIXED.search(name.lower()) and is_learned(name, variable):
             unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
     for own in unknown.values():  # each tells of itself: what Keras does not know is never trained beside the rest
         found |= _as_made([(None, own)])

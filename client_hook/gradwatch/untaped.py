@@ -66,6 +66,8 @@ def _tapes_of(node: ast.With) -> Iterator[str]:
     for item in node.items:
         if last_name(item.context_expr) == "GradientTape" and isinstance(item.optional_vars, ast.Name):
             yield item.optional_vars.id
+        elif isinstance(item.context_expr, ast.Name):  # entered again
+            yield item.context_expr.id
 
 
 def _tape_of(node: ast.AST) -> str:

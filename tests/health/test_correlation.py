@@ -229,9 +229,11 @@ def beside_a_fit(values: Any, *, fit: Any = FIT, last: str = "linear", **how: An
     return run
 
 
-def of_two_labels(run: Run) -> Run:
-    for name, value in {"min": 0.0, "max": 1.0, "mean": 0.5, "std": 0.5}.items():
+def of_two_labels(run: Run, share: float = 0.5, said: float = 0.5) -> Run:
+    spread = (share * (1 - share)) ** 0.5
+    for name, value in {"min": 0.0, "max": 1.0, "mean": share, "std": spread}.items():
         run.statistics[:, run.columns("input"), COLUMN[name]] = value
+    run.statistics[:, run.columns("activation")[-1], COLUMN["mean"]] = said
     return run
 
 
@@ -239,6 +241,35 @@ def of_two_labels(run: Run) -> Run:
 def test_shares_are_held_to_labels_and_scores_are_not(last, is_told):
     run = of_two_labels(beside_a_fit(FLAT, units=1, last=last))
     assert bool([one for one in found(run) if "linear fit" in one.title]) is is_told
+
+
+@pytest.mark.parametrize(
+    ("share", "said", "is_told"), [(0.02, 0.02, True), (0.02, 0.2, False), (0.98, 0.8, False), (0.5, 0.9, True)]
+)
+def test_outputs_that_favour_a_rare_class_are_weighed(share, said, is_told):
+    run = of_two_labels(beside_a_fit(FLAT, units=1, last="sigmoid"), share, said)
+    assert bool([one for one in found(run) if "linear fit" in one.title]) is is_told
+
+
+def test_what_rises_slowly_is_let_go_on_and_told_of_at_its_end():
+    run = beside_a_fit(np.linspace(0.0, 0.5, N))
+    assert not found(run)
+    assert found(run, is_over=True)
+
+
+def test_what_follows_nothing_yet_may_begin_late():
+    """As a recurrent network does with words, of which a straight line counts some at once."""
+    values = np.where(np.arange(N) < 1_200, 0.05, 0.6)
+    assert not found(beside_a_fit(values))
+    assert found(beside_a_fit(np.where(np.arange(N) < 1_200, 0.2, 0.6)))
+
+
+def test_a_rate_that_still_rises_is_waited_for():
+    run = beside_a_fit(FLAT)
+    assert found(run)
+    run.scalars[:, run.scalar_names.index("learning_rate")] = np.minimum(np.arange(N) / N, 0.9)
+    assert not found(run)
+    assert found(run, is_over=True)
 
 
 @pytest.mark.parametrize("batch", [1, N])

@@ -188,6 +188,7 @@ train = data.map(change)
 """,
     "images without a mask": "train = data.map(lambda x: tf.image.random_flip_left_right(x))",
     "never used": BY_THEMSELVES.replace("map(change, num_parallel_calls=2)", "map(load)"),
+    "all of an array": "photo = data['photo'][()]",
     "of the model itself": "model = keras.Sequential([layers.RandomFlip(), layers.Dense(1)])",
 }
 

@@ -72,6 +72,8 @@ def predicted(loader: str = FOLDER, read: str = "cv2.imread(path)", more: str = 
 def test_a_pretrained_network(find: Find) -> None:
     assert find(pretrained()) == [("MobileNetV2", "", "image = cv2.imread(path)")]
     assert find(pretrained("cv2.imread(path, cv2.IMREAD_COLOR)"))[0][0] == "MobileNetV2"
+    shown = "image = cv2.imread('cat.png')\nbatch = image[None]\nmodel.predict(batch)"
+    assert find(pretrained("next(photos)") + shown)[0][2] == "image = cv2.imread('cat.png')"
     network = "VGG16(weights='imagenet')"
     text = pretrained(network=network).replace("mobilenet_v2 import", "vgg16 import")
     assert find(text)[0][0] == "VGG16"  # whose `preprocess_input` exchanges them once more
@@ -88,6 +90,12 @@ def test_images_to_predict(find: Find) -> None:
         pretrained("cv2.cvtColor(cv2.imread(path), cv2.COLOR_BGR2RGB)"),
         pretrained("cv2.imread(path)[:, :, ::-1]"),
         pretrained("cv2.imread(path)[..., [2, 1, 0]]"),
+        pretrained("cv2.imread(path)[..., (2, 1, 0)]"),
+        pretrained(more="image = np.dstack((image[..., 2], image[..., 1], image[..., 0]))"),
+        pretrained().replace("in paths", "in glob('chest_xray/train/*/*.jpeg')"),  # all channels are the same
+        predicted("tf.keras.utils.image_dataset_from_directory('brain_mri/train')"),
+        pretrained("Photo(path).pixels") + "masks = [cv2.imread(path)[..., 0] > 0 for path in outlines]",
+        pretrained("next(photos)") + "cv2.imshow('there', cv2.imread('background.png'))",
         pretrained("cv2.imread(path, 0)"),
         pretrained("cv2.imread(path, cv2.IMREAD_GRAYSCALE)"),
         pretrained("cv2.imread(path, cv2.IMREAD_COLOR_RGB)"),

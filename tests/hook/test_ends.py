@@ -100,6 +100,9 @@ def test_arrays_of_a_batch(find: Find) -> None:
         LOOP.format(line=NUMBER) + "class E:\n    def step(self, a):\n        return self.x, 1.0, self.t >= 200, {}\n",
         LOOP.format(line=NUMBER)
         + "class E:\n    def step(self, a):\n        done = False\n        return 1, 2, done\n",
+        LOOP.format(line=NUMBER) + "from dm_control import suite",
+        LOOP.format(line=NUMBER) + "env = gym.make('FetchReach-v2')",
+        ARRAYS.format(line=TARGETS).replace("buffer.sample", "buffer.sample_nonterminal"),
         ARRAYS.format(line="targets = rewards + self.gamma * later * (1 - dones)"),
         ARRAYS.format(line="later = later * (1.0 - dones)\n        " + TARGETS),
         ARRAYS.format(line="later[dones] = 0\n        " + TARGETS),

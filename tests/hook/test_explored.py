@@ -87,6 +87,13 @@ def test_an_exploration_that_rises(find: Find, change: str) -> None:
         AGENT.format(kept=KEPT, change="decay(self, 'epsilon_decay')"),
         AGENT.format(kept="", change="pass").replace(", epsilon_decay=0.995", ""),  # all at random, as it may be meant
         AGENT.format(kept=KEPT, change="pass").replace("epsilon=1.0", "epsilon=0.1"),
+        AGENT.format(kept=KEPT, change="self.epsilon, self.beta = self.schedule(self.step)"),
+        AGENT.format(kept=KEPT, change="setattr(self, 'epsilon', 0.1)"),
+        AGENT.format(kept=KEPT, change="pass") + "for agent.epsilon in np.linspace(1.0, 0.1, 50): play(agent)",
+        acting("np.random.rand() < epsilon").replace("epsilon, EPS_MIN, DECAY = 1.0", "epsilon, EPS_MIN, DECAY = 0.05"),
+        acting("np.random.rand() > epsilon").replace("epsilon", "teacher_prob"),
+        acting("np.random.rand() < epsilon", change="epsilon = min(epsilon * DECAY, CAP)").replace("EPS_MIN", "CAP"),
+        "def act(a, /, b=1, *, c=2): return a",
     ],
 )
 def test_what_falls_or_is_meant(find: Find, text: str) -> None:

@@ -57,6 +57,16 @@ MADE = "    model = build()\n"
             None,
         ),
         (HEAD + FIT + "    break\n", None),
+        ((HEAD + MADE + SWAPPED).replace("held", "labeled"), None),  # learns of few labels
+        (
+            "for epochs in range(1, 9):\n    model = build()\n    for _ in range(epochs): model.fit(x, y, epochs=1)\n",
+            None,
+        ),
+        ("for epoch in range(9):\n    model = build()\n    model.fit(x, y, verbose=0)\n    all.append(model)\n", None),
+        (
+            "for epoch in range(9):\n    net = build()\n    net.fit(u, guess, verbose=0)\n    guess = net.predict(u)\n",
+            None,
+        ),
         ("for epoch in range(9):\n    model.fit(x, y, epochs=1)\n", None),
     ],
 )
@@ -87,6 +97,8 @@ for epoch in range(9):
         ("model = build(epoch)", "print(loss)", False),
         ("model = grow(model)", "print(loss)", False),
         ("model = clone_model(first)", "print(loss)", False),
+        ("model = build(first.export())", "print(loss)", False),
+        ("model = build(len(words))", "print(loss)", True),
         ("model = build()", "models.append(model)", False),
         ("model = build()", "first.set_weights(mean(model))", False),
         ("model = build()", "break", False),

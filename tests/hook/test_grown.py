@@ -136,8 +136,24 @@ def test_a_list_that_is_handed_over(find: Find) -> None:
         agent(more="agent.rewards = []"),
         agent(more="agent = Agent()"),
         agent(more="agent.__init__()"),
+        agent(more="play(Agent)"),  # who is given a class may make many
+        agent().replace("agent = Agent()", "agents = [Agent() for _ in range(9)]"),
+        agent().replace("agent = Agent()", "from run import agent"),  # made elsewhere
+        agent().replace("agent = Agent()", "class Other(Agent): pass\nagents = [Other() for _ in range(9)]"),
         ONCE,
     ],
 )
 def test_what_is_emptied_or_of_one_episode(find: Find, text: str) -> None:
     assert find(text) == []
+
+
+MANY = "for _ in range(9): agent = Agent()"
+
+
+@pytest.mark.parametrize(("made", "is_told"), [("agent = Agent()", True), (MANY, False)])
+def test_an_agent_of_another_file(tmp_path: Path, made: str, *, is_told: bool) -> None:
+    """Who makes one for each episode does so where the training is, and not where its class is."""
+    agents, train = tmp_path / "agents.py", tmp_path / "train.py"
+    agents.write_text(agent().partition("agent = Agent()")[0])
+    train.write_text(f"from agents import Agent\n{made}\n")
+    assert bool(find_grown([str(agents), str(train)])) is is_told

@@ -39,6 +39,7 @@ for epoch in range(5):
     print(epoch, float(mse))
 """
 TOTAL = "total = mse + penalty"
+L2 = "l2 = 1e-4 * tf.add_n([tf.nn.l2_loss(v) for v in model.trainable_variables])"
 PENALTY = "penalty = beta * tf.reduce_mean(tf.abs(code))"
 Find = Callable[[str], list[tuple[str, str, str]]]
 
@@ -83,6 +84,9 @@ def test_a_divergence_of_codes_that_is_only_a_metric(find: Find, kl: str) -> Non
         coder(loss="loss = recon\n            if kl < 3.0: loss = 2 * loss"),
         coder(kl="kl = tf.reduce_mean(log_var - old)"),  # how far a policy has moved
         coder().replace("tf.random.normal(tf.shape(mu))", "1.0"),  # nothing is drawn
+        coder(loss="loss = vae_loss(data, self.dec(z), mu, log_var)"),  # it may be in there
+        coder(loss="loss = -tf.reduce_mean(tf.reduce_logsumexp(log_px - log_q, axis=0))"),  # a bound of several draws
+        coder(loss="loss = bound(self, data)") + "def bound(m, x): return log_normal_pdf(z, mu, log_var)",
         coder(more="other = tape.gradient(recon + kl, self.enc.trainable_variables)"),
         coder(of="recon") + "    def later(self, tape, recon, kl):\n        with tf.GradientTape() as tape:\n"
         "            full = recon + kl\n        self.optimizer.apply(tape.gradient(full, self.weights))\n",
@@ -113,8 +117,8 @@ def test_a_sum_of_an_alias(find: Find) -> None:
 
 def test_a_term_with_a_weight_of_its_own(find: Find) -> None:
     assert find(loop(PENALTY, after="bar.set(penalty)")) == [("penalty", "mse", PENALTY)]
-    line = "l2 = 1e-4 * tf.add_n([tf.nn.l2_loss(v) for v in model.trainable_variables])"
-    assert find(loop(line, after="l2_metric.update_state(l2)")) == [("l2", "mse", line)]
+    assert find(loop(L2, after="l2_metric.update_state(l2)")) == [("l2", "mse", L2)]
+    assert find(loop(L2, after="t.assign(0.9 * t + 0.1 * w); print(l2)")) != []  # a slow copy
 
 
 def test_what_layers_add(find: Find) -> None:
@@ -146,6 +150,15 @@ def test_what_layers_add(find: Find) -> None:
         loop(PENALTY, of="loss_of(mse, penalty)", after="print(penalty)"),
         loop(PENALTY, after="print(penalty)").replace("optimizer.apply_gradients", "print"),  # its caller's step
         loop(TOTAL, after="print(total)"),  # a penalty from before the tape
+        loop("l1_cm = 0.1 * tf.reduce_mean(tf.abs(pred - y))", after="print(l1_cm)"),  # in another unit
+        loop("total_kwh = 0.001 * tf.reduce_sum(pred)", after="print(total_kwh)"),
+        loop("energy_cost = price_coef * tf.reduce_sum(pred)", after="print(energy_cost)"),
+        loop("scaled_loss = y_weight * tf.reduce_mean(tf.abs(pred - y))", after="print(scaled_loss)"),
+        loop(L2, after="[w.assign(w * (1 - 1e-4)) for w in model.weights]; print(l2)"),  # made smaller by hand
+        loop(L2, after="w.assign_sub(rate * 1e-4 * w); print(l2)"),
+        loop(L2, after="print(l2); grads = [g + 1e-4 * w for g, w in zip(grads, model.trainable_variables)]"),
+        loop("critic_loss = td(y)", "total_loss = mse + critic_loss", after="critic.fit(x, y); print(total_loss)"),
+        loop("icm_loss = self.icm.loss(x)", "total = mse + icm_loss", after="self.icm.update(x); print(total)"),
     ],
 )
 def test_what_measures_or_is_differentiated(find: Find, text: str) -> None:

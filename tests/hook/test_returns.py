@@ -43,6 +43,7 @@ def find(monkeypatch):
         ({}, "scaled = rewards / np.std(out)", False),
         ({}, "step((out - np.mean(out)) / np.std(out))", True),
         ({}, "spread.update(out); print(out)", False),
+        ({}, "spread.update(np.array(out)); plt.plot(out)", False),
         ({}, "agent.update(states, out)", True),
         ({}, "for i in range(9, -1, -1): g = rewards[i] + GAMMA * g", False),
         ({}, "step(out)\nfor i in range(9, -1, -1): show(i)", True),

@@ -69,6 +69,7 @@ def test_a_loss_that_is_computed_behind_the_block(find: Any, loss: str, is_told:
     "text",
     [
         "with tf.GradientTape() as t:\n    y = f(x)\nz = y + 1\nwith t:\n    z = y + 2\ng = t.gradient(z, x)\n",
+        "with tf.GradientTape() as t:\n    y = f(x)\nwith t:\n    z = tf.square(y)\ng = t.gradient(z, x)\n",
         "loss = 0 * x\nwith tf.GradientTape() as t:\n    loss = loss + f(x)\ng = t.gradient(loss, x)\n",
         "with tf.GradientTape() as t:\n    a, loss = f(x)\ng = t.gradient(loss, x)\n",
         "def step(loss):\n    with tf.GradientTape() as t:\n        f(x)\n    return t.gradient(loss, x)\n",

@@ -23,8 +23,8 @@ PLACES = np.arange(16)[:, None] / 10 ** (np.arange(8) / 8)
 class Held(keras.layers.Layer):
     """Adds what it holds to what a Dense makes of its input."""
 
-    def __init__(self, start: Any, *, mix: Any = tf.matmul, **options: Any) -> None:
-        super().__init__(name="held")
+    def __init__(self, start: Any, *, mix: Any = tf.matmul, name: str = "held", **options: Any) -> None:
+        super().__init__(name=name)
         self.table = tf.Variable(start, **options)  # held
         self.dense = keras.layers.Dense(self.table.shape[-1])
         self.mix = mix
@@ -77,6 +77,7 @@ def through_choice(x: Any, table: Any) -> Any:
         pytest.param(lambda: Held(drawn(), trainable=False), id="not trainable"),
         pytest.param(lambda: Held(np.ones((8, 6), np.float32)), id="constant"),
         pytest.param(lambda: Held(np.sin(PLACES[:8]).astype(np.float32)), id="sines"),
+        pytest.param(lambda: Held(drawn(), name="random_features"), id="random by its name"),
         pytest.param(lambda: Held(drawn(), mix=lambda x, table: 0.0), id="not read"),
         pytest.param(lambda: Held(drawn(), mix=lambda x, table: x @ tf.stop_gradient(table)), id="cut off"),
         pytest.param(lambda: Held(drawn(), mix=through_choice), id="hashes"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -50,6 +50,12 @@ OUTDONE_WINDOWS: Final = 5
 """Windows after which that is told, and of one column in succession."""
 RISING_SHARE: Final = 0.2
 """Of the distance to the linear fit: what comes nearer by as much from one window to the next is on its way."""
+PATIENCE_WINDOWS: Final = 30
+"""What comes to the linear fit within so many more, at the pace of its newer half, is left to go on while it does."""
+RARE: Final = 0.25
+"""Of labels of 0 and 1: a class of which outputs that are weighed in its favour say too much."""
+FAVOUR: Final = 2.0
+"""Times as often as it is there: no mean of a cross-entropy without weights."""
 NEWEST_ROWS: Final = 10
 """Of a window that a run's end leaves open, for a mean of its own."""
 
@@ -76,6 +82,10 @@ class _Target:
     highest: float = -math.inf
     """Of the targets themselves."""
     is_label: bool = True
+    means: list[float] = field(default_factory=list)
+    """Of each window."""
+    share: float = math.nan
+    """The newest mean of the targets themselves."""
 
 
 class CorrelationRule:
@@ -105,6 +115,11 @@ class CorrelationRule:
         """How far a linear fit of the same inputs follows the first target; NaN where that is not known."""
         self._unfollowed = self._last_unfollowed = self._n_unfollowed = 0
         """Columns of the first target, counted from 1, and in how many windows in succession it was that one."""
+        self._share = math.nan
+        """The newest mean of what the last layer gives."""
+        self._rate = self._last_rate = math.nan
+        self._n_steady = 0
+        """Windows in succession at whose end the learning rate was no higher than before."""
         self.episodes: list[Unrelated] = []
 
     def _begin(self, name: str, column: int) -> _Target:
@@ -133,6 +148,8 @@ class CorrelationRule:
             self._first_step = step if self._first_step < 0 else self._first_step
             self._window_step = step if not self._n_known.any() else self._window_step
             self._last_step = step
+            rate = float(block.learning_rate[row])
+            self._rate = rate if math.isfinite(rate) else self._rate
             self._sums += np.nan_to_num(found)
             if len(self._heads):
                 self._signals += self._measure_signals(block, row)
@@ -181,6 +198,11 @@ class CorrelationRule:
                 low, high, mean, std = found.T
                 target.highest = max(target.highest, float(high.max()))
                 target.is_label &= bool(are_labels(low, high, mean, std).all())
+                target.share = float(mean.mean())
+        if len(self._table.activation):
+            given = block.statistics[:, self._table.activation[-1], COLUMN["mean"]].astype(np.float64)
+            given = given[np.isfinite(given)]
+            self._share = float(given.mean()) if len(given) else self._share
 
     def _measure_signals(self, block: Block, row: int) -> npt.NDArray[np.float64]:
         """The root mean square of the loss's gradient with respect to what each target's head gives."""
@@ -201,6 +223,7 @@ class CorrelationRule:
             target.least_ratio = min(target.least_ratio, 0.0 if math.isnan(ratio) else ratio)
             target.before, target.last, target.largest = target.last, mean, max(target.largest, abs(mean))
             target.n_windows += 1
+            target.means.append(mean)
             target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
             target.n_opposite = target.n_opposite + 1 if mean <= OPPOSITE else 0
             target.lost_step = self._window_step if target.n_lost == 0 else target.lost_step
@@ -211,6 +234,8 @@ class CorrelationRule:
                 target.best, target.best_loss = mean, loss
         self._n_unfollowed = self._n_unfollowed + 1 if self._unfollowed == self._last_unfollowed else 0
         self._last_unfollowed = self._unfollowed
+        self._n_steady = 0 if self._rate > self._last_rate else self._n_steady + 1
+        self._last_rate = self._rate
         for target in self._targets if self._is_judged else []:
             self._judge(target, step)
         self._sums[:], self._n_known[:], self._n_rows, self._loss = 0, 0, 0, 0.0
@@ -232,7 +257,7 @@ class CorrelationRule:
                 self._open(target, self._first_step, step)
         elif self._is_drowned(target) and target.n_windows >= HEAD_WINDOWS:
             self._open(target, self._first_step, step)
-        elif target.n_windows >= OUTDONE_WINDOWS and self._is_outdone(target, target.last, target.before):
+        elif self._is_slow(target) and self._is_outdone(target, target.last, target.before):
             self._open(target, self._first_step, step, linear_fit=self.linear_fit)
         elif self._n_unfollowed >= OUTDONE_WINDOWS and self._is_part_left(target):
             self._open(target, self._first_step, step, column=self._unfollowed - 1)
@@ -240,6 +265,14 @@ class CorrelationRule:
     def _is_part_left(self, target: _Target) -> bool:
         """Whether one column of the only target is not followed, which a linear fit does."""
         return self._unfollowed > 0 and len(self._targets) == 1 and self._are_shares(target)
+
+    def _is_slow(self, target: _Target) -> bool:
+        """Whether outputs had time enough, at a rate that does not rise, and will not soon be what a linear fit is."""
+        n = len(target.means)
+        if n < (LIVE_WINDOWS if target.last < UNRELATED else OUTDONE_WINDOWS) or self._n_steady < OUTDONE_WINDOWS:
+            return False
+        pace = (target.means[-1] - target.means[n // 2]) / (n - 1 - n // 2)
+        return pace * PATIENCE_WINDOWS < self.linear_fit - target.last
 
     def _is_outdone(self, target: _Target, newest: float, before: float) -> bool:
         """Whether a linear fit follows the only target far better, and outputs are not about to."""
@@ -287,7 +320,13 @@ class CorrelationRule:
         if not target.is_label or output < 0:
             return not target.is_label
         is_of_classes = target.is_integer and self._table.shapes[output][-1:] > (1,)
-        return is_of_classes or self._table.functions[output] in ("sigmoid", "softmax")
+        is_of_one = self._table.functions[output] == "sigmoid" and not self._is_in_favour(target)
+        return is_of_classes or is_of_one or self._table.functions[output] == "softmax"
+
+    def _is_in_favour(self, target: _Target) -> bool:
+        """Whether outputs say a rare class far more often than it is there, as a loss that weighs it has them do."""
+        real, said = (target.share, self._share) if target.share <= 1 / 2 else (1 - target.share, 1 - self._share)
+        return real <= RARE and said >= FAVOUR * real
 
     def _others(self, target: _Target) -> tuple[float, str]:
         """The best of the other targets' newest correlations, and whose it is; NaN where there is none."""
