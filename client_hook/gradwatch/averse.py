@@ -23,7 +23,7 @@ from gradwatch.signs import signs_in
 from gradwatch.tap import find_handle
 from gradwatch.walk import ADDING, behind, passed
 
-__all__ = ["find_averse", "find_belittled", "find_certain"]
+__all__ = ["find_averse", "find_belittled", "find_certain", "is_of_trained"]
 
 ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
@@ -85,7 +85,7 @@ def find_belittled(
         if op.type == "Mean" and set(signs_in(op.outputs[0], loss)) == {1}:
             value = passed(op.inputs[0], KEEPING)
             judge = _weights_of(value)
-            if judge and judge.isdisjoint(trained) and _is_of_trained(value, trained):
+            if judge and judge.isdisjoint(trained) and is_of_trained(value, trained):
                 gain = _gain_learned(loss.graph, judge)
                 if gain is not None:
                     return [slip_of(op, layer_paths) | {"belittles": gain}]
@@ -98,7 +98,8 @@ def _weights_of(op: Any) -> set[int | None]:
     return {find_handle(one.inputs[0]) for one in read if one.type == "ReadVariableOp"} - {None}
 
 
-def _is_of_trained(op: Any, trained: Set[int]) -> bool:
+def is_of_trained(op: Any, trained: Set[int]) -> bool:
+    """Whether what an operation gives is made of variables that are trained, by their handles."""
     ways = behind([op], through=None)
     return any(one.type == "ReadVariableOp" and find_handle(one.inputs[0]) in trained for one in ways)
 

@@ -7,16 +7,14 @@ Where each batch is one group, that is what was meant. Owns no state.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch.fed import chain_of, trained_on
+from gradwatch.fed import calls_of_method, chain_of, trained_on
 from gradwatch.origin import source_at
-from gradwatch.syntax import nodes_of
 
 __all__ = ["find_bunched", "is_bunched"]
 
@@ -40,18 +38,12 @@ def find_bunched(files: Sequence[str]) -> list[dict[str, Any]]:
         rows of, and how many it would of shuffled rows; none where there is no such line, or several may be meant.
     """
     for file in files:
-        lines = list(_lines_of(file))
+        lines = calls_of_method(file, "shuffle")
         for data in trained_on(file) if len(lines) == 1 else ():
             if (found := _find(data)) is not None:
-                source = source_at([(file, lines[0])])
+                source = source_at([(file, lines[0].func.end_lineno or lines[0].lineno)])
                 return [{"type": "Data", "name": "", "layer": "", "source": source, "bunched": list(found)}]
     return []
-
-
-def _lines_of(file: str) -> Iterator[int]:
-    for node in nodes_of(file):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "shuffle":
-            yield node.func.end_lineno or node.lineno
 
 
 def _find(data: Any) -> tuple[float, float] | None:

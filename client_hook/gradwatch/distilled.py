@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
+from gradwatch.averse import is_of_trained
 from gradwatch.constants import factor
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
 from gradwatch.tap import find_handle
@@ -50,7 +51,7 @@ def find_one_tempered(forward: Sequence[Any], trained: Set[int], layer_paths: Se
     """
     numbers = {round(one[0], 6) for one in map(factor, forward) if one is not None}
     for one, other in _pairs(forward):
-        is_student = [_is_trained(side, trained) for side in (one, other)]
+        is_student = [is_of_trained(side.inputs[0].op, trained) for side in (one, other)]  # a teacher's may be given
         if sum(is_student) != 1:
             continue
         student, teacher = (one, other) if is_student[0] else (other, one)
@@ -148,12 +149,6 @@ def _pairs(forward: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
 
 def _shares_behind(tensor: Tensor) -> list[Any]:
     return [op for op in behind([tensor.op], through=BETWEEN, most=NEAR) if op.type in SHARES]
-
-
-def _is_trained(op: Any, trained: Set[int]) -> bool:
-    """Whether variables that are trained make the scores of probabilities; a teacher's may be given as they are."""
-    reads = (one for one in behind([op.inputs[0].op], through=None) if one.type == "ReadVariableOp")
-    return any(find_handle(one.inputs[0]) in trained for one in reads)
 
 
 def _scale_of(tensor: Tensor) -> float:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import SCOPES, functions_around, last_name, names_in, nodes_below, nodes_of
+from gradwatch.syntax import SCOPES, functions_around, last_name, names_in, nodes_below, nodes_of, root_name
 
 __all__ = ["find_unread_ends"]
 
@@ -126,7 +126,7 @@ def _is_value(node: ast.expr, states: set[str], stores: Stores, depth: int) -> b
     for call in (one for one in ast.walk(node) if isinstance(one, ast.Call)):
         given = {one.id for part in call.args for one in names_in(part)}
         of = {one.id for name in given for _, value in stores.get(name, ()) for one in names_in(value)}
-        if (given | of) & states and _root(call.func) not in PACKAGES:
+        if (given | of) & states and root_name(call.func) not in PACKAGES:
             return True
     if not depth:
         return False
@@ -136,12 +136,6 @@ def _is_value(node: ast.expr, states: set[str], stores: Stores, depth: int) -> b
 
 def _asks(node: ast.expr) -> bool:
     return any(isinstance(one, (ast.BinOp, ast.IfExp)) for one in ast.walk(node))
-
-
-def _root(node: ast.expr) -> str:
-    while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return getattr(node, "id", "")
 
 
 def _asks_for_none(node: ast.AST) -> bool:

@@ -111,16 +111,16 @@ class _Names:
         if OTHER.search(choice.chance.lower()):
             return
         first = self._number(ast.Name(choice.chance))
-        yield from (("inverted", choice.line, {}) for _ in [0] if choice.is_above and self._falls(choice.chance))
+        if choice.is_above and self._falls(choice.chance):
+            yield "inverted", choice.line, {}
         if choice.is_above or first is None:
             return
         for value in self._given[choice.chance]:
             end = self._end_of(value, choice.chance)
             if end is not None and end[0] == "lowest" and end[1] < first:
                 yield "lowest", value.lineno, {}
-            elif (
-                end is not None and end[0] == "highest" and end[1] >= first >= LIKELY
-            ):  # a little for ever may be meant
+            # A little for ever may be meant.
+            elif end is not None and end[0] == "highest" and end[1] >= first >= LIKELY:
                 yield "highest", value.lineno, {}
         own = [one for one in self._given[choice.chance] if self._number(one) is None]
         is_set = any(

@@ -20,10 +20,19 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, frames_of, is_fit, locals_of, running_fit, source_at, source_of
-from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import (
+    FILES_KEPT,
+    assigned_before,
+    assignments,
+    functions_around,
+    last_name,
+    names_in,
+    nodes_of,
+    stored_names,
+)
 from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, walk
 
-__all__ = ["chain_of", "find_fed", "mapped_graph", "trained_on"]
+__all__ = ["calls_of_method", "chain_of", "find_fed", "mapped_graph", "trained_on"]
 
 LOOPS: Final = (ast.For, ast.While)
 ITERATING: Final = (ast.For, ast.GeneratorExp, ast.ListComp)
@@ -417,14 +426,16 @@ def _cached(file: str) -> Iterator[dict[str, Any]]:
 
 def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any) -> Iterator[dict[str, Any]]:
     """The line that calls a data set's method, the only one that does, where any data set that is held is so."""
-    lines = [node for node in nodes_of(file) if isinstance(node, ast.Call) and _is_method(node, name)]
+    lines = calls_of_method(file, name)
     if len(lines) == 1 and any(map(is_so, _data_sets())):
         func: Any = lines[0].func
         yield _slip(file, func.end_lineno, **known)
 
 
-def _is_method(call: ast.Call, name: str) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr == name
+def calls_of_method(file: str, name: str) -> list[ast.Call]:
+    """The calls in a file of anything's method of that name."""
+    calls = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
 
 
 def _keeps_draws(data: Any) -> bool:
@@ -885,7 +896,7 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
     }
     if others & set(names):
         return False
-    parts = {to.id: _root(value) for node in given for to, value in _assigned(node) if isinstance(to, ast.Name)}
+    parts = {to.id: _root(value) for node in given for to, value in assignments(node) if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
         fed = _fed_by(call)
         if fed is None or tuple(one if one in names else parts.get(one) for one in fed) != names:
@@ -898,14 +909,6 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
                 model = _fitted().get("self")
                 return not losses_of(model) or has_keras_losses(model)
     return False
-
-
-def _assigned(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
-    for to in node.targets:
-        if isinstance(to, ast.Tuple) and isinstance(node.value, ast.Tuple):
-            yield from zip(to.elts, node.value.elts, strict=False)
-        else:
-            yield to, node.value
 
 
 def _root(node: ast.expr | None) -> str | None:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import assigned_before, functions_around, last_name, nodes_of
+from gradwatch.syntax import assigned_before, assignments, functions_around, last_name, nodes_of
 
 __all__ = ["find_flipped"]
 
@@ -223,12 +223,9 @@ def _named_in(nodes: Sequence[ast.AST]) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Assign):
-            for to in node.targets:
-                is_pair = isinstance(to, ast.Tuple) and isinstance(node.value, ast.Tuple)
-                tos, values = (to.elts, node.value.elts) if is_pair else ([to], [node.value])  # type: ignore[attr-defined]
-                for one, value in zip(tos, values, strict=False):
-                    if isinstance(one, ast.Name) and _root(value) not in ("", one.id):
-                        found.setdefault(one.id, _root(value))
+            for one, value in assignments(node):
+                if isinstance(one, ast.Name) and _root(value) not in ("", one.id):
+                    found.setdefault(one.id, _root(value))
         elif isinstance(node, ast.Call) and last_name(node) == "append" and isinstance(node.func, ast.Attribute):
             to_list = node.func.value
             if isinstance(to_list, ast.Name) and len(node.args) == 1:

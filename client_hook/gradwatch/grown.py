@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gradwatch.origin import source_at
 from gradwatch.returns import outer_names
-from gradwatch.syntax import functions_around, last_name, nodes_of
+from gradwatch.syntax import functions_around, goes_back, last_name, nodes_of
 
 __all__ = ["find_grown"]
 
@@ -49,16 +49,11 @@ def find_grown(files: Sequence[str]) -> list[dict[str, Any]]:
 
 def _sums_from_end(loop: ast.For) -> bool:
     """Whether a loop goes from a list's end to its start, adds up, and begins anew nowhere."""
-    over = list(ast.walk(loop.iter))
-    calls = [one for one in over if isinstance(one, ast.Call)]
-    steps = [one.step for one in over if isinstance(one, ast.Slice)]
-    steps += [one.args[2] for one in calls if last_name(one) == "range" and len(one.args) > 2]
-    is_back = any(isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub) for one in steps)
     inner = [one for part in loop.body for one in ast.walk(part)]
     is_open = not any(isinstance(one, (ast.If, ast.IfExp, ast.Compare)) for one in inner)
     sums = [one for one in loop.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.BinOp)]
     is_sum = any(_discounts(one.value, one.targets[0]) for one in sums)
-    return is_sum and is_open and (is_back or any(last_name(one) == "reversed" for one in calls))
+    return is_sum and is_open and goes_back(loop)
 
 
 def _discounts(value: ast.expr, to: ast.expr) -> bool:

@@ -123,37 +123,27 @@ class LinearFit:
             try:
                 with np.errstate(all="ignore"):  # a model that broke gives anything
                     self._look(self._layout)
-            except (
-                ArithmeticError,
-                ValueError,
-                np.linalg.LinAlgError,
-            ):  # of numbers that no one foresaw: none are told
-                self._found = self.unfollowed = _NAN
-            self._not_before_s = 0.0 if math.isnan(self._found) else self._next_s(began_s)
+            except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+                self._found = self.unfollowed = _NAN  # of numbers that no one foresaw: none are told
+            if not math.isnan(self._found):
+                self._not_before_s = began_s + COST_FACTOR * (time.monotonic() - began_s)
         return self._found
 
-    def _next_s(self, began_s: float) -> float:
-        return began_s + COST_FACTOR * (time.monotonic() - began_s)
-
     def _look(self, layout: _Layout) -> None:
-        rows = np.stack(self._batches)
-        parts = np.split(rows.reshape(-1, rows.shape[-1]), np.cumsum(layout.all)[:-1], axis=1)
-        inputs, (targets, *outputs) = parts[: len(layout.widths)], parts[len(layout.widths) :]
-        is_known = np.isfinite(targets).all(axis=1) & np.isfinite(np.concatenate(inputs, axis=1)).any(axis=1)
-        inputs, targets, *outputs = (
-            [one[is_known] for one in inputs],
-            targets[is_known],
-            *(o[is_known] for o in outputs),
-        )
+        n_batches, n_inputs, ends = len(self._batches), len(layout.widths), np.cumsum(layout.all)
+        samples = np.concatenate(self._batches)
+        given, asked = samples[:, : ends[n_inputs - 1]], samples[:, ends[n_inputs - 1] : ends[n_inputs]]
+        is_known = np.isfinite(asked).all(axis=1) & np.isfinite(given).any(axis=1)
+        parts = np.split(samples[is_known], ends[:-1], axis=1)
+        inputs, (targets, *outputs) = parts[:n_inputs], parts[n_inputs:]
         if layout.n_classes:
             targets = np.asarray(targets == np.arange(layout.n_classes), np.float64)
-        batches = np.repeat(np.arange(len(rows)), ROWS)[is_known]
+        batches = np.repeat(np.arange(n_batches), ROWS)[is_known]
         fitted = fit_halves(inputs, targets)
         self._found = correlate_within(targets, fitted, batches)
         if outputs and not math.isnan(self._found):
-            is_new = batches >= len(rows) // 2
-            newest = targets[is_new], outputs[0][is_new], fitted[is_new], batches[is_new]
-            self.unfollowed = find_unfollowed(*newest)
+            is_new = batches >= n_batches // 2
+            self.unfollowed = find_unfollowed(targets[is_new], outputs[0][is_new], fitted[is_new], batches[is_new])
 
 
 def fit_halves(inputs: Sequence[Float], targets: Float) -> Float:
@@ -247,9 +237,8 @@ def _fit(columns: Float, targets: Float, others: Float) -> Float:
 
 
 def _standardise(columns: Float) -> Float:
-    known = np.where(np.isfinite(columns), columns, np.nan)
-    has_any = np.isfinite(known).any(axis=0)
-    known = known[:, has_any]
+    is_known = np.isfinite(columns)
+    known = np.where(is_known, columns, np.nan)[:, is_known.any(axis=0)]
     mean, spread = np.nanmean(known, axis=0), np.nanstd(known, axis=0)
     varies = spread > 1e-9 * (np.abs(mean) + 1e-30)
     scaled = (known[:, varies] - mean[varies]) / spread[varies]
@@ -312,8 +301,5 @@ def _take(values: Tensor, width: int) -> Tensor:
     stride = 1 if not n_columns else math.ceil(n_columns / width)
     n_all = tf.reduce_prod(tf.shape(values)[1:])
     found = tf.reshape(tf.cast(values[:ROWS], tf.float32), [-1, tf.maximum(n_all, 1)])[:, ::stride][:, :width]
-    return tf.pad(
-        found,
-        [(0, n - there) for n, there in zip((ROWS, width), tf.unstack(tf.shape(found)), strict=True)],
-        constant_values=_NAN,
-    )
+    missing = [(0, n - there) for n, there in zip((ROWS, width), tf.unstack(tf.shape(found)), strict=True)]
+    return tf.pad(found, missing, constant_values=_NAN)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
@@ -30,15 +30,13 @@ _NO_WORDS: Final = re.compile(r"\W*(pad|padding|unk|unknown|oov|mask|blank|none|
 """Entries of a vocabulary that are none."""
 
 
-def find_masked(
-    forward: Sequence[Any], layer_paths: Sequence[str], files: Callable[[], Sequence[str]]
-) -> list[dict[str, Any]]:
+def find_masked(forward: Sequence[Any], layer_paths: Sequence[str], files: Sequence[str]) -> list[dict[str, Any]]:
     """The first mask of all that is not 0 among numbers of words that begin at 0; no slip, unless 0 is among them.
 
     Args:
         forward: the operations of a step on the way to its loss, in the order in which they run.
         layer_paths: the Keras paths of the watched models' layers.
-        files: gives the user's files that are looked at.
+        files: the user's files that are looked at.
 
     Returns:
         Type (``Omission``), name, layer, the line of the `Embedding` that masks, or of the mask, and ``omits``:
@@ -46,7 +44,7 @@ def find_masked(
     """
     words = {id(_root(op.inputs[1])) for op in forward if op.type in _GATHERING}
     op = next((op for op in forward if _is_mask(op) and id(_root(op.inputs[0])) in words), None)
-    found = None if op is None else next(_tables_from_zero(files()), None)
+    found = None if op is None else next(_tables_from_zero(files), None)
     if op is None or found is None:
         return []
     file, table = found

@@ -65,7 +65,6 @@ from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
 from gradwatch.repeated import find_repeated
 from gradwatch.rounded import find_rounded
-from gradwatch.script import files_near
 from gradwatch.shared import SharedFunction
 from gradwatch.shifted import find_shifts
 from gradwatch.signs import is_descended
@@ -344,6 +343,7 @@ def find_slips(
     added: Sequence[tuple[str, Tensor]] = (),
     models: Sequence[Any] = (),
     dropouts: Sequence[str] = (),
+    files: Sequence[str] = (),
     tried: Callable[[Callable[[], list[dict[str, Any]]]], list[dict[str, Any]]] = lambda find: find(),
 ) -> dict[str, list[dict[str, Any]]]:
     """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
@@ -358,6 +358,7 @@ def find_slips(
         added: what the layers add to a loss, with their paths.
         models: the watched models.
         dropouts: the paths of dropouts that the step is to go through.
+        files: the user's files that are looked at.
         tried: what calls each finder, and keeps the failure of one from the others.
 
     Returns:
@@ -439,7 +440,7 @@ def find_slips(
         lambda: find_blank(forward),
         lambda: find_shifts(forward),
         lambda: find_ends(forward, layer_paths),
-        lambda: find_masked(forward, layer_paths, lambda: files_near(models)),
+        lambda: find_masked(forward, layer_paths, files),
         lambda: find_heads(forward, layer_paths),
         lambda: find_least(forward, layer_paths),
         lambda: find_exchanged(forward, layer_paths),

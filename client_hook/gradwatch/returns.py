@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import functions_around, last_name, names_in, nodes_of
+from gradwatch.syntax import functions_around, goes_back, last_name, names_in, nodes_of
 
 __all__ = ["find_past", "outer_names"]
 
@@ -179,16 +179,9 @@ def _array_of(node: ast.expr) -> ast.expr:
 
 def _is_from_end(node: ast.AST) -> bool:
     """Whether a loop sums from the end on."""
-    if not isinstance(node, ast.For) or not any(
-        isinstance(one, ast.Add) for part in node.body for one in ast.walk(part)
-    ):
+    if not isinstance(node, ast.For) or not goes_back(node):
         return False
-    over = list(ast.walk(node.iter))
-    calls = [one for one in over if isinstance(one, ast.Call)]
-    steps = [one.step for one in over if isinstance(one, ast.Slice)]
-    steps += [one.args[2] for one in calls if last_name(one) == "range" and len(one.args) > 2]
-    is_back = any(isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub) for one in steps)
-    return is_back or any(last_name(one) == "reversed" for one in calls)
+    return any(isinstance(one, ast.Add) for part in node.body for one in ast.walk(part))
 
 
 def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:

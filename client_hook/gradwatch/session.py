@@ -1170,6 +1170,7 @@ class Watch:
                     added=added,
                     models=self._models,
                     dropouts=dropouts_of(self._models, trained),
+                    files=files,
                     tried=partial(self._tried, "the step's graph"),
                 ),
                 "cuts": find_cuts(missing, trained, loss, paths),

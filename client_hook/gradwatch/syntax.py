@@ -124,6 +124,39 @@ def last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def root_name(node: ast.expr) -> str:
+    """The name that a chain of calls, parts and operators begins with; empty where that is none."""
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.BinOp):
+            node = node.left
+        elif isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        else:
+            return ""
+    return node.id
+
+
+def goes_back(loop: ast.For) -> bool:
+    """Whether a loop goes over something from its end to its start."""
+    over = list(ast.walk(loop.iter))
+    calls = [one for one in over if isinstance(one, ast.Call)]
+    steps = [one.step for one in over if isinstance(one, ast.Slice)]
+    steps += [one.args[2] for one in calls if last_name(one) == "range" and len(one.args) > 2]
+    is_back = any(isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub) for one in steps)
+    return is_back or any(last_name(one) == "reversed" for one in calls)
+
+
+def assignments(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is given something, and what; of two tuples their parts."""
+    for to in node.targets:
+        if isinstance(to, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(to.elts, node.value.elts, strict=False)
+        else:
+            yield to, node.value
+
+
 def names_in(node: ast.AST) -> Iterator[ast.Name]:
     """All names that stand in a piece of code."""
     return (one for one in ast.walk(node) if isinstance(one, ast.Name))

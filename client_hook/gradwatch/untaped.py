@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, names_in, nodes_below, nodes_of
+from gradwatch.syntax import last_name, nodes_below, nodes_of, root_name
 
 __all__ = ["find_untaped"]
 
@@ -83,5 +83,4 @@ def _computes(value: ast.expr, blocks: Sequence[tuple[str, ast.With]]) -> bool:
         return True
     if not isinstance(value, ast.Call):
         return False
-    root = next(names_in(value.func), None)
-    return _tape_of(value) in {name for name, _ in blocks} or (root is not None and root.id in PACKAGES)
+    return _tape_of(value) in {name for name, _ in blocks} or root_name(value.func) in PACKAGES

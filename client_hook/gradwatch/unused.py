@@ -25,6 +25,7 @@ from gradwatch.syntax import (
     nodes_below,
     nodes_of,
     read_in,
+    root_name,
     stored_names,
 )
 from gradwatch.target import walk
@@ -319,30 +320,16 @@ def _is_trial(node: ast.Try | ast.With) -> bool:
     return isinstance(node, ast.Try) or any(last_name(one.context_expr) in ("assertRaises", "raises") for one in items)
 
 
-def _root(node: ast.expr) -> str:
-    """The name that a chain of calls, parts and operators begins with; empty where that is none."""
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.BinOp):
-            node = node.left
-        elif isinstance(node, ast.Call):
-            node = node.func
-        elif isinstance(node, (ast.Attribute, ast.Subscript)):
-            node = node.value
-        else:
-            return ""
-    return node.id
-
-
 def _changed_in(value: ast.expr) -> str:
     """The name of what an expression gives changed; empty where it may change anything in place, or nothing."""
     if isinstance(value, ast.BinOp):
-        return _root(value) if isinstance(value.op, SCALING) else ""
+        return root_name(value) if isinstance(value.op, SCALING) else ""
     if not isinstance(value, ast.Call) or any(one.arg in IN_PLACE for one in value.keywords):
         return ""
     name, given = last_name(value), value.args[0] if value.args else None
     if not isinstance(value.func, ast.Attribute):
         return given.id if name == "to_categorical" and isinstance(given, ast.Name) else ""
-    root = _root(value.func)
+    root = root_name(value.func)
     if root in PACKAGES:
         is_changed = name in CHANGING or ast.unparse(value.func.value) in ("tf.image", "keras.ops.image")
         return given.id if is_changed and isinstance(given, ast.Name) else ""
@@ -353,20 +340,20 @@ def _changed_in(value: ast.expr) -> str:
 def _is_changing(value: ast.expr, name: str, file: str, function: ast.FunctionDef | None) -> bool:
     """Whether what an expression is of is known to be what its methods leave as it is."""
     method = "" if isinstance(value, ast.BinOp) else last_name(value)
-    if method == "astype" or (isinstance(value, ast.Call) and _root(value) in PACKAGES | {"to_categorical"}):
+    if method == "astype" or (isinstance(value, ast.Call) and root_name(value) in PACKAGES | {"to_categorical"}):
         return True
     held, made = _held(name, file, function), list(_made(name, file, function))
     if method in DATA_SETS:
-        is_own = any(_root(one) == name and last_name(one) in DATA_SETS for one in made)
+        is_own = any(root_name(one) == name and last_name(one) in DATA_SETS for one in made)
         is_made = MAKING.search(" ".join(map(ast.unparse, [value, *made]))) is not None
         return isinstance(held, tf.data.Dataset) or is_own or is_made
     if method in TABLES:
-        return type(held).__module__.startswith("pandas") or any(_root(one) in ("pandas", "pd") for one in made)
+        return type(held).__module__.startswith("pandas") or any(root_name(one) in ("pandas", "pd") for one in made)
     parts = [part for one in made for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
     is_made = any(last_name(one) == "load_data" for one in made)
-    is_made |= bool(parts) and all(_root(part) in ("np", "numpy", "tf") for part in parts)
+    is_made |= bool(parts) and all(root_name(part) in ("np", "numpy", "tf") for part in parts)
     inner = ast.walk(function) if function is not None else ()
-    calls = (one for one in inner if isinstance(one, ast.Call) and _root(one.func) in ("np", "numpy", "tf"))
+    calls = (one for one in inner if isinstance(one, ast.Call) and root_name(one.func) in ("np", "numpy", "tf"))
     is_given = any(isinstance(one, ast.Name) and one.id == name for call in calls for one in call.args[:1])
     return isinstance(held, (np.ndarray, tf.Tensor)) or is_made or is_given
 

@@ -67,10 +67,7 @@ class _Target:
     name: str
     column: int
     is_integer: bool
-    last: float = math.nan
-    before: float = math.nan
     largest: float = 0.0
-    n_windows: int = 0
     n_opposite: int = 0
     opposite_step: int = -1
     best: float = -math.inf
@@ -86,6 +83,21 @@ class _Target:
     """Of each window."""
     share: float = math.nan
     """The newest mean of the targets themselves."""
+
+    @property
+    def n_windows(self) -> int:
+        """How many windows there have been."""
+        return len(self.means)
+
+    @property
+    def last(self) -> float:
+        """The mean of the newest; NaN where there is none."""
+        return self.means[-1] if self.means else math.nan
+
+    @property
+    def before(self) -> float:
+        """That of the one before it, likewise."""
+        return self.means[-2] if len(self.means) > 1 else math.nan
 
 
 class CorrelationRule:
@@ -221,9 +233,8 @@ class CorrelationRule:
             others = np.delete(self._signals, place)
             ratio = float(others.max(initial=0.0) / self._signals[place]) if self._signals[place] > 0 else 0.0
             target.least_ratio = min(target.least_ratio, 0.0 if math.isnan(ratio) else ratio)
-            target.before, target.last, target.largest = target.last, mean, max(target.largest, abs(mean))
-            target.n_windows += 1
             target.means.append(mean)
+            target.largest = max(target.largest, abs(mean))
             target.opposite_step = self._window_step if target.n_opposite == 0 else target.opposite_step
             target.n_opposite = target.n_opposite + 1 if mean <= OPPOSITE else 0
             target.lost_step = self._window_step if target.n_lost == 0 else target.lost_step
@@ -268,10 +279,10 @@ class CorrelationRule:
 
     def _is_slow(self, target: _Target) -> bool:
         """Whether outputs had time enough, at a rate that does not rise, and will not soon be what a linear fit is."""
-        n = len(target.means)
+        n = target.n_windows
         if n < (LIVE_WINDOWS if target.last < UNRELATED else OUTDONE_WINDOWS) or self._n_steady < OUTDONE_WINDOWS:
             return False
-        pace = (target.means[-1] - target.means[n // 2]) / (n - 1 - n // 2)
+        pace = (target.last - target.means[n // 2]) / (n - 1 - n // 2)
         return pace * PATIENCE_WINDOWS < self.linear_fit - target.last
 
     def _is_outdone(self, target: _Target, newest: float, before: float) -> bool:
