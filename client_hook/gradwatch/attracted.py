@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant
 from gradwatch.origin import GRADIENT_SCOPE, source_of
-from gradwatch.walk import behind, reads_variable
+from gradwatch.walk import behind, reads_variable, variables_of
 
 __all__ = ["find_attracted", "find_margin"]
 
@@ -112,7 +112,7 @@ def _terms(loss: Tensor) -> Iterator[Any]:
         op = pending.pop().op
         parts = [one for one in op.inputs if one.dtype.is_floating and tf.get_static_value(one) is None]
         is_weighed = len(parts) == 1 and op.type == "Mul"
-        is_mean = op.type in DIVIDING and not _variables_of(op.inputs[1].op)
+        is_mean = op.type in DIVIDING and not variables_of(op.inputs[1].op)
         is_distance = op.type in DISTANCES and parts[0].op.type == "Sub"
         if op.type in ADDING and op.outputs[0].shape.rank in (0, 1):
             pending.extend(parts)
@@ -127,10 +127,10 @@ def _is_attraction(op: Any, moved: Set[str]) -> bool:
     one, other = (_output_of(tensor, moved) for tensor in op.inputs)
     if one is None or other is None or one is other:
         return False
-    shared = _variables_of(one)
+    shared = variables_of(one)
     # A probability and its own logarithm, as in a divergence, are no two outputs.
-    is_own = shared == _variables_of(other) and (_is_made_of(one, other) or _is_made_of(other, one))
-    return bool(shared & _variables_of(other)) and not is_own
+    is_own = shared == variables_of(other) and (_is_made_of(one, other) or _is_made_of(other, one))
+    return bool(shared & variables_of(other)) and not is_own
 
 
 def _is_made_of(op: Any, other: Any) -> bool:
@@ -173,8 +173,3 @@ def _names_with_gradient(graph: Any) -> set[str]:
     """The operations that a tape went back through, by their names."""
     names = (op.name for op in graph.get_operations() if op.name.startswith(GRADIENT_SCOPE))
     return {name[len(GRADIENT_SCOPE) :].rpartition("/")[0] for name in names}
-
-
-def _variables_of(op: Any) -> set[int]:
-    """What a network reads its weights from."""
-    return {id(one.inputs[0]) for one in behind([op], through=None) if one.type == "ReadVariableOp"}

@@ -23,6 +23,7 @@ from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
+from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
@@ -436,6 +437,7 @@ def find_slips(
         lambda: find_belittled(forward, least, trained, layer_paths),
         lambda: find_emptying(forward, layer_paths),
         lambda: find_pairs(forward, layer_paths),
+        lambda: find_contrasts(forward, least, layer_paths),
         lambda: find_twins(forward, layer_paths),
         lambda: find_blank(forward),
         lambda: find_shifts(forward),

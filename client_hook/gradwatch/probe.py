@@ -21,6 +21,7 @@ from gradwatch.alike import AlikeKernels
 from gradwatch.assigned import Assignments
 from gradwatch.blank import find_labels
 from gradwatch.cadence import Cadence
+from gradwatch.contrast import find_contrast, measure_contrast
 from gradwatch.correlation import correlate
 from gradwatch.deferred import Kept
 from gradwatch.eager import EagerReplay
@@ -178,6 +179,8 @@ ALIKE: Final = "alike"
 """Of which kernels that began as one number all units are equal still, a bit for each; not computed in the step."""
 UNFOLLOWED: Final = "unfollowed"
 """Which column of the first of the targets outputs do not follow, while a linear fit does; not computed in the step."""
+CONTRASTS: Final = ("contrast_of_inputs", "contrast_of_outputs")
+"""By how much pairs that a loss pushes apart lie farther apart than those that it draws together (`contrast`)."""
 LINEAR_FIT: Final = "linear_fit"
 """How far a linear fit of the same inputs follows the first of the targets; NaN until that is known."""
 _NOTHING_SET_UP: Final[Message] = {
@@ -291,9 +294,9 @@ class Stream:
         self.alike = AlikeKernels(self.names, self.variables) if "weight" in self.kinds else AlikeKernels([], [])
         beside = {"traced": [one.to_message() for one in traced], "alike": list(self.alike.names)}
         self._setup = _NOTHING_SET_UP | dict(setup or {}) | beside
-        self._must_differ, self._has_blank, self._is_rounded, self._is_moved, self._is_zero_masked = (
+        self._must_differ, self._has_blank, self._is_rounded, self._is_moved, self._is_zero_masked, has_contrast = (
             any(field in slip for slip in self._setup["slips"])
-            for field in ("pairs", "blank", "rounded", "shifts", "omits")
+            for field in ("pairs", "blank", "rounded", "shifts", "omits", "contrasts")
         )
         self._has_windows = any(call["role"] == "windows" for call in self._setup["script"].get("calls", ()))
         self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
@@ -306,7 +309,7 @@ class Stream:
         self.slots = tuple(slots)
         self.sums = sums
         self._correlated = tuple(correlated)
-        self.scalars = (*self.SCALARS, *(name_correlation(name) for name in correlated))
+        self.scalars = (*self.SCALARS, *map(name_correlation, correlated), *(CONTRASTS if has_contrast else ()))
         self.traced = tuple(traced)
         self._traced_at, self._was_outdated = -1, 0
         self._linear_fit = LinearFit()
@@ -567,6 +570,7 @@ class Stream:
         labels = find_labels(enclosing_graphs()) if self._has_blank else None
         difference = find_difference(enclosing_graphs()) if self._is_rounded else None
         moved = find_moved(enclosing_graphs()) if self._is_moved and compared.inputs else None
+        contrast = find_contrast(enclosing_graphs()) if CONTRASTS[0] in self.scalars else None
         compared = compared._replace(
             must_differ=self._must_differ,
             labels=labels,
@@ -579,7 +583,7 @@ class Stream:
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         is_alone = compared.must_differ or self._end_of is not None or self._is_zero_masked
         has_two = compared.inputs and (compared.targets or is_alone)
-        if not pairs and not has_two and all(one is None for one in (labels, difference, moved)):
+        if not pairs and not has_two and all(one is None for one in (labels, difference, moved, contrast)):
             return nothing
 
         def look() -> Tensor:
@@ -589,6 +593,8 @@ class Stream:
             for name in self._correlated:
                 pair = pairs.get(name)
                 found.append(tf.constant(np.nan, tf.float32) if pair is None else correlate(pair.target, pair.output))
+            if CONTRASTS[0] in self.scalars:
+                found += [tf.constant(np.nan)] * 2 if contrast is None else measure_contrast(contrast)
             return tf.stack(found)
 
         return cond(is_wanted, look, lambda: tf.constant(nothing))

@@ -23,6 +23,7 @@ __all__ = [
     "passed",
     "reads_variable",
     "users_of",
+    "variables_of",
 ]
 
 ADDING: Final = frozenset({"Add", "AddV2"})
@@ -131,3 +132,8 @@ def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], 
         or (depth > 0 and user.type in through and goes_into(user, forward, ends, through=through, depth=depth - 1))
         for user in users
     )
+
+
+def variables_of(op: Any) -> set[int]:
+    """What an operation's numbers are read from, of variables, behind operations of any type."""
+    return {id(one.inputs[0]) for one in behind([op], through=None) if one.type == "ReadVariableOp"}

@@ -30,6 +30,17 @@ def test_outputs_that_come_to_be_alike(batch: int) -> None:
     assert "-0.8" in found.hypotheses[0].why
 
 
+@pytest.mark.parametrize(("linear_fit", "are_strange"), [(0.01, True), (0.2, False), (0.8, False)])
+def test_inputs_that_tell_nothing_may_be_why(linear_fit: float, are_strange: bool) -> None:
+    asked = run(inputs=[("input", 8), ("target", 1)]).set_loss(np.linspace(2.0, 1.9, N))
+    sick = asked.draw_together([1, 2], TOGETHER)
+    sick = sick.correlate("target", 0.2).add_scalar("linear_fit", linear_fit)
+    (found,) = sick.feed().findings()
+    assert (
+        any(one.cause.startswith("The labels do not belong to the inputs") for one in found.hypotheses) == are_strange
+    )
+
+
 @pytest.mark.parametrize(("loss", "is_guess"), [(np.log(64.0), True), (0.9 * np.log(64.0), False)])
 def test_samples_of_which_nothing_tells_the_other_half(loss: float, is_guess: bool) -> None:
     """The loss is that of guessing among the samples of a batch: pairs are asked for, and there are none."""

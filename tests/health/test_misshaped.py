@@ -808,3 +808,47 @@ def test_weights_of_errors_are_told_once_the_loss_is_below_0(end: float, is_told
     titles = [one.title for one in run_of(np.linspace(2.0, end, N), slips=[slip]).feed().findings()]
     words = "The 3 weights of the loss's terms are trained, and nothing keeps them above 0"
     assert any(one.startswith(words) for one in titles) is is_told
+
+
+CONTRAST = "The loss draws together the pairs that are less alike, and pushes apart those that are more alike"
+EXCHANGED = "The positive and the negative sample are exchanged, or a sign is: what is the same is pushed apart"
+
+
+def contrasting(by: str, of_inputs: np.ndarray, of_outputs: np.ndarray) -> Run:
+    """A training whose loss contrasts pairs: what each row tells of them."""
+    slip = {"type": "Sum", "name": "Sum", "layer": "", "source": SOURCE, "contrasts": by}
+    run = run_of(FALLING, slips=[slip]).add_scalar("contrast_of_inputs", of_inputs)
+    return run.add_scalar("contrast_of_outputs", of_outputs)
+
+
+NOISE = np.random.default_rng(0).normal(0, 0.2, N)
+
+
+@pytest.mark.parametrize(
+    ("by", "cause"),
+    [
+        ("labels", "The labels of the pairs are the other way round: what is the same is pushed apart (train.py:7)"),
+        ("roles", f"{EXCHANGED} (train.py:7)"),
+    ],
+)
+@pytest.mark.parametrize("batch", [1, 64])
+def test_pairs_that_are_taken_for_one_another(by: str, cause: str, batch: int) -> None:
+    run = contrasting(by, NOISE - 0.4, np.linspace(-0.5, 0.1, N))
+    (found,) = run.feed(batch=batch).findings()
+    assert (found.kind, found.severity, found.title) == ("loss_plateau", "warning", f"{CONTRAST} (train.py:7)")
+    assert found.hypotheses[0].cause == cause
+
+
+@pytest.mark.parametrize(
+    ("of_inputs", "of_outputs"),
+    [
+        (NOISE + 0.4, np.full(N, 0.1)),  # what is pushed apart is less alike
+        (NOISE - 0.4, np.linspace(-0.4, 1.2, N)),  # hard to tell, and told
+        (5 * NOISE - 0.2, np.full(N, 0.1)),  # by chance
+        (np.full(N, -0.05), np.full(N, 0.1)),  # as good as alike
+        (np.where(np.arange(N) < 11, -0.4, np.nan), np.full(N, 0.1)),  # too few rows
+    ],
+    ids=["as it should be", "hard", "chance", "alike", "few"],
+)
+def test_other_pairs_are_not(of_inputs: np.ndarray, of_outputs: np.ndarray) -> None:
+    assert contrasting("labels", of_inputs, of_outputs).feed().findings() == []

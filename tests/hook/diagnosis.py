@@ -49,6 +49,7 @@ def diagnose(recording):
 KNOWN = (
     "blank",
     "codes",
+    "contrasts",
     "dims",
     "end_of",
     "entering",

@@ -53,6 +53,8 @@ class Block:
             known by then; NaN where it was not.
         unfollowed: ``[n]`` float64, which of several columns of the first target outputs do not follow, counted from 1,
             while a linear fit does; 0 for none, NaN where that is not known.
+        contrasts: ``[n, 2]`` float64, by how many standard deviations the pairs that a loss pushes apart lie farther
+            apart than those that it draws together: as they enter, as they are described; NaN where that is not known.
         leaked: ``[n]`` float64, which column of an input is the target, as `LEAKED_PLACES` tells; NaN where that is not
             known.
     """
@@ -74,6 +76,7 @@ class Block:
     correlations: Float
     linear_fit: Float
     unfollowed: Float
+    contrasts: Float
     leaked: Float
 
     @cached_property

@@ -1186,6 +1186,8 @@ class SlipKind(Enum):
     """Errors are divided by targets, some of which are 0."""
     ROUNDED = auto()
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
+    CONTRAST = auto()
+    """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
     """A generator is judged by another condition than it was given."""
     UNSCALED = auto()
@@ -1424,6 +1426,7 @@ _BY_FIELD: Final = {
     "twins": SlipKind.TWINS,
     "relative": SlipKind.RELATIVE,
     "rounded": SlipKind.ROUNDED,
+    "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
     "entering": SlipKind.UNSCALED,
@@ -1569,6 +1572,8 @@ class Misshaped(Episode):
         is_rounded: whether these hold nothing but rounding errors.
         mean: of an input that hardly varies beside it; NaN elsewhere.
         deviation: its standard deviation.
+        contrast: by how many deviations pairs that a loss pushes apart lie farther apart, as they enter and as they are
+            described; NaN where there are none.
         validation: where dropouts drop nothing, the lowest validation loss and the newest; NaN where there are none.
         loss: and the training loss by then.
     """
@@ -1588,6 +1593,7 @@ class Misshaped(Episode):
     is_rounded: bool = False
     mean: float = float("nan")
     deviation: float = float("nan")
+    contrast: tuple[float, float] = (float("nan"), float("nan"))
     validation: tuple[float, float] = (float("nan"), float("nan"))
     loss: float = float("nan")
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradwatch.protocol import ROUNDED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.contrast import ContrastTally
 from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, WORDS, Misshaped, Phase, SlipKind, is_single
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
@@ -215,6 +216,7 @@ class MisshapedRule:
         """Whether an edge had a node of the first graph, or began where no first graph would end."""
         self._targets = table.entering("target")
         self._labels = (math.inf, -math.inf)
+        self._contrast = ContrastTally()
         self._is_floored = False
         """Whether what is fed, or is to be learned, has nothing but 0 and 1, and 0 for the most part."""
         self._n_targets = self._n_zero = self._n_rounded = self._n_below = 0
@@ -256,6 +258,7 @@ class MisshapedRule:
             self._look_at_labels(block)
         self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
         self._n_below += int((block.loss < 0).sum())
+        self._contrast.feed(block)
         if any(what is SlipKind.FLOORED for what, _ in self._waiting):
             self._look_at_whole(block)
         if any(what is SlipKind.UNSCALED for what, _ in self._waiting):
@@ -290,6 +293,7 @@ class MisshapedRule:
                             known_step=step,
                             what=what,
                             slip=slip,
+                            contrast=self._contrast.means,
                             **self._measured(what, slip),
                         )
                     )
@@ -400,6 +404,7 @@ class MisshapedRule:
         SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
+        SlipKind.CONTRAST: lambda rule: rule._contrast.is_contrary,
         SlipKind.UNPRICED: lambda rule: rule._n_below >= BELOW_ROWS,
         SlipKind.FLOORED: lambda rule: rule._is_floored,
         SlipKind.UNKNOWN: lambda rule: rule._highest_word == 1,

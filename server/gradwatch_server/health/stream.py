@@ -81,6 +81,7 @@ OUTDATED: Final = "outdated"
 ALIKE: Final = "alike"
 LINEAR_FIT: Final = "linear_fit"
 UNFOLLOWED: Final = "unfollowed"
+CONTRASTS: Final = ("contrast_of_inputs", "contrast_of_outputs")
 LEAKED: Final = "leaked"
 
 Int64 = npt.NDArray[np.int64]
@@ -261,6 +262,7 @@ class Stream:
             .T,
             linear_fit=self._read(rows, LINEAR_FIT),
             unfollowed=self._read(rows, UNFOLLOWED),
+            contrasts=np.stack([self._read(rows, name) for name in CONTRASTS], axis=1),
             leaked=self._read(rows, LEAKED),
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradwatch_server.health.episode import Collapsed, Episode, Plateau, Unrelated, Unskilled
 from gradwatch_server.health.finding import Finding, Hypothesis
-from gradwatch_server.health.verdict.advice_misfit import LABELS
+from gradwatch_server.health.verdict.advice_misfit import LABELS, advise_labels
 from gradwatch_server.health.verdict.scene import Facts
 from gradwatch_server.health.verdict.spelling import say_number
 
@@ -41,6 +41,9 @@ def with_linear_fit(finding: Finding, lead: Episode, facts: Facts) -> Finding:
         causes = [advise_model()]
     elif not is_there:
         causes = [_surer(one) if one.cause == LABELS else one for one in causes]
+        best = max((one.confidence for one in causes), default=0.0)
+        if isinstance(lead, Collapsed) and best < LABELS_SURE and all(one.cause != LABELS for one in causes):
+            causes.append(advise_labels("one output for every sample", 0.5))
     number = f"correlation {say_number(found)}"
     said = (
         f"({number}): the inputs do tell what is asked for, and belong to it." if is_there else f"no better ({number})."

@@ -90,6 +90,11 @@ ROUNDED_CODE: Final = """\
 mean = tf.reduce_mean(x, axis=1, keepdims=True)
 variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)
 # or tf.math.reduce_variance(x, axis=1, keepdims=True)"""
+CONTRAST_LABELS_CODE: Final = """\
+# same: 1 where both are of one kind, 0 where they are not
+loss = tf.reduce_mean(same * distance**2 + (1 - same) * tf.maximum(margin - distance, 0.0) ** 2)"""
+CONTRAST_ROLES_CODE: Final = """\
+loss = tf.reduce_mean(tf.maximum(to_positive - to_negative + margin, 0.0))"""
 CONDITION_CODE: Final = """\
 fake = generator([noise, labels], training=True)
 judged = discriminator([fake, labels], training=True)     # the same labels"""
@@ -1540,6 +1545,43 @@ def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_contrast(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    of_inputs, of_outputs = lead.contrast
+    is_of_labels = lead.slip["contrasts"] == "labels"
+    outcome = (
+        f"hardly farther ({say_number(of_outputs)})" if of_outputs > 0 else f"nearer still ({say_number(-of_outputs)})"
+    )
+    return (
+        f"The loss draws together the pairs that are less alike, and pushes apart those that are more alike{place}",
+        (
+            "As they enter the network, the pairs that the loss pushes apart lie nearer to one another than those that "
+            f"it draws together, by {say_number(-of_inputs)} standard deviations of the distance. As the network "
+            f"describes them they lie {outcome}."
+        ),
+        Hypothesis(
+            (
+                f"The labels of the pairs are the other way round: what is the same is pushed apart{place}"
+                if is_of_labels
+                else f"The positive and the negative sample are exchanged, or a sign is: what is the same is pushed "
+                f"apart{place}"
+            ),
+            0.85,
+            "What belongs together is, as a rule, more alike already as it enters, and here it is the other way round. "
+            "The loss comes down by whatever tells the two kinds apart, and descriptions of the same thing end up no "
+            "nearer than those of different ones.",
+            (
+                "See which label stands for `the same` where the pairs are made, and multiply the squared distance by "
+                "that: some texts write 0 for it, others 1."
+                if is_of_labels
+                else "See in which order the samples are handed over, and that the distance to the positive one is the "
+                "one that is to be small."
+            ),
+            CONTRAST_LABELS_CODE if is_of_labels else CONTRAST_ROLES_CODE,
+        ),
+    )
+
+
 def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     n = " x ".join(map(str, lead.slip["conditions"]))
@@ -2114,6 +2156,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.ROUNDED: _say_rounded,
     SlipKind.CONDITION: _say_condition,
     SlipKind.BOUNDED: _say_bounded,
+    SlipKind.CONTRAST: _say_contrast,
     SlipKind.GREEDY: _say_greedy,
     SlipKind.UNFOLLOWED: _say_unfollowed,
     SlipKind.CLIMBING: _say_climbing,

@@ -52,7 +52,7 @@ enter(
     "signature_pairs_again",
     "labels the other way round",
     "loss_plateau",
-    gap="the loss falls, to what pulling everything together and pushing everything apart gives",
+    cause=("labels of the pairs",),
 )
 enter(
     "sound_tags",

@@ -36,7 +36,7 @@ enter(
     "voice_print_siamese",
     "labels the wrong way round",
     "loss_plateau",
-    gap="the loss comes down as it should; that a pair with label 1 is one person's is not in the step",
+    cause=("labels of the pairs",),
 )
 
 enter_healthy(HERE / "healthy")

@@ -41,7 +41,7 @@ enter(
 )
 enter("hotel_review_sentiment", "embedding of zeros", "zero_gradient", cause=("outputs only zeros",))
 enter("house_sales", "targets that are not scaled", "loss_plateau", cause=("The targets are not scaled",))
-enter("keyword_clips", "inputs and targets shuffled apart", "loss_plateau", cause=("do not belong to the inputs",))
+enter("keyword_clips", "inputs and targets shuffled apart", "loss_plateau", cause=("shuffled independently",))
 enter("loan_default_risk", "inputs that are not scaled", "lr_too_high", "dead_units", cause=("inputs are not scaled",))
 enter("order_history_attention", "a mask the wrong way round", "loss_plateau", cause=("the wrong way round",))
 enter("pendulum_period", "broadcast", "loss_plateau", code="pred - t", cause=("A broadcast",))

@@ -59,8 +59,7 @@ enter(
     "signature_twins",
     "labels the other way round",
     "loss_plateau",
-    cause=("opposite",),
-    gap="the loss falls, to what pulling everything apart and pushing everything together gives",
+    cause=("labels of the pairs",),
 )
 enter("sleep_stage", "layer made in every call", "loss_plateau", cause=("made where the model is called",))
 enter("support_topics", "learning rate too high", "dead_units", "lr_too_high", cause=("learning rate is too high",))
