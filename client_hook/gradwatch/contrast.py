@@ -275,7 +275,7 @@ def _passed(
     elif user.type in ("Add", "AddV2", "Sub"):
         yield given, sign, weight
     elif scaled is not None:
-        yield given, sign if scaled[0] > 0 else -sign, weight
+        yield given, sign * ((scaled[0] > 0) - (scaled[0] < 0)), weight  # times 0 it is no part of the loss
     elif user.type in DIVIDING:
         if user.inputs[0] is one and not reads_variable(user.inputs[1], None):
             yield given, sign, weight

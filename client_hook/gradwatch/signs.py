@@ -39,7 +39,8 @@ def signs_in(tensor: Tensor, loss: Tensor, rising: Set[str] = frozenset()) -> It
             elif user.type in DIVIDING | {"Mul"}:
                 scaled = factor(user)
                 if scaled is not None and scaled[1] is one:
-                    pending.append((user.outputs[0], sign if scaled[0] > 0 else -sign))
+                    if scaled[0]:  # times 0 it is no part of the loss
+                        pending.append((user.outputs[0], sign if scaled[0] > 0 else -sign))
                 elif user.type in DIVIDING and user.inputs[1] is not one and not reads_variable(user.inputs[1], None):
                     pending.append((user.outputs[0], sign))  # by how many there are
             elif user.type in ADDING or (user.type in rising and user.inputs[0] is one):

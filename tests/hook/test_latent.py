@@ -162,6 +162,7 @@ def test_the_spread_of_a_draw(watch, read, form):
         ("squared", 0.5, True),
         ("of the deviation", 0.01, True),
         ("half", -0.5, False),
+        ("half", 0.0, False),
         ("squared", -1.0, False),
     ],
 )
