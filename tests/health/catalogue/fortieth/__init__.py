@@ -53,7 +53,7 @@ enter("triage", "missing activation", "loss_plateau", cause=("no activation func
 enter("warehouse_cart", "states that are one", "loss_plateau", cause=("same array",))
 enter("wine_cellar", "variables left out", "missing_gradient", cause=("never trained",))
 enter("alloy_strength", "data set begun anew", "loss_plateau", code="next(iter(", cause=("within the loop",))
-enter("bike_rentals_x", "feature without a period", "loss_plateau", cause=("cancel out",))
+enter("bike_rentals_x", "feature without a period", "loss_plateau", cause=("terms that cancel",))
 enter("crane_moves", "integer buffer", "loss_plateau", code="np.zeros_like(", cause=("made like",))
 enter("forum_topics", "dropout of numbers of rows", "loss_plateau", cause=("before the embedding",))
 enter("gene_panel", "number read once", "loss_plateau", code="self.temperature", cause=("python number",))
