@@ -176,5 +176,6 @@ def _names_with_gradient(graph: Any) -> set[str]:
 
 
 def _variables_of(op: Any) -> set[int]:
-    """What a network reads its weights from."""
-    return {id(one.inputs[0]) for one in behind([op], through=None) if one.type == "ReadVariableOp"}
+    """What a network reads its weights from; the state of what draws numbers is whole, and no weight."""
+    reads = (one for one in behind([op], through=None) if one.type == "ReadVariableOp")
+    return {id(one.inputs[0]) for one in reads if one.outputs[0].dtype.is_floating}
