@@ -746,7 +746,9 @@ def _reshaped(node: ast.expr) -> str | None:
 
 
 def _array(value: Any) -> Any:
-    return value if isinstance(value, (np.ndarray, tf.Tensor)) else ()
+    """A value, where it is an array of a known shape; a step that is traced may not know its batch's length."""
+    is_known = isinstance(value, np.ndarray) or (isinstance(value, tf.Tensor) and value.shape.is_fully_defined())
+    return value if is_known else ()
 
 
 def _wrapped(file: str) -> Iterator[dict[str, Any]]:

@@ -267,8 +267,9 @@ class Intake:
         return [output for hold in self._outputs if (output := hold()) is not None]
 
     def _enter_all(self, found: Sequence[tuple[str, str, Tensor]], known: Mapping[int, Tensor | None]) -> Entered:
-        whole = [(role, leaf) for role, _, leaf in found if isinstance(leaf, tf.Tensor)]
-        inputs, targets = ([leaf for one, leaf in whole if one == role] for role in (INPUT, TARGET))
+        # What `fit` gives a model is handed over twice, by the same names; two arguments that are one tensor are two.
+        whole = {(role, path, id(leaf)): leaf for role, path, leaf in found if isinstance(leaf, tf.Tensor)}
+        inputs, targets = ([leaf for (one, _, _), leaf in whole.items() if one == role] for role in (INPUT, TARGET))
         entries = _name(found)
         return Entered(entries, Compared(inputs, targets, self._pairs(entries, known)))
 

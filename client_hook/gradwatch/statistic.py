@@ -110,10 +110,17 @@ def apart() -> Iterator[None]:
     """Ops made within are named as the hook's own, and no tape records them.
 
     A tape that is open around a step (a gradient penalty, meta-learning) would differentiate them too, which costs and
-    which XLA cannot always compile.
+    which XLA cannot always compile. And where all functions are told to run eagerly, the hook's own are still graphs.
     """
-    with tf.name_scope("gradwatch"), record.stop_recording():
-        yield
+    is_told = tf.config.functions_run_eagerly()
+    if is_told:
+        tf.config.run_functions_eagerly(False)
+    try:
+        with tf.name_scope("gradwatch"), record.stop_recording():
+            yield
+    finally:
+        if is_told:
+            tf.config.run_functions_eagerly(True)
 
 
 def full_block(tensors: Sequence[Tensor], n_elements: Sequence[int]) -> Tensor:

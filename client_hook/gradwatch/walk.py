@@ -135,5 +135,6 @@ def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], 
 
 
 def variables_of(op: Any) -> set[int]:
-    """What an operation's numbers are read from, of variables, behind operations of any type."""
-    return {id(one.inputs[0]) for one in behind([op], through=None) if one.type == "ReadVariableOp"}
+    """What an operation's numbers are read from, of weights; the state of what draws numbers is whole, and none."""
+    reads = (one for one in behind([op], through=None) if one.type == "ReadVariableOp")
+    return {id(one.inputs[0]) for one in reads if one.outputs[0].dtype.is_floating}

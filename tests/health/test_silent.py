@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -367,9 +368,9 @@ def test_kernels_whose_gradient_is_nothing_but_themselves(noise: float, is_told:
 # -- a loss that guesses among the samples of a batch ------------------------------------------------------------------
 
 
-def guessing(level: float, n: int = N, n_classes: int = 10, **options: Any) -> Run:
+def guessing(level: float, n: int = N, n_classes: int = 10, others: Sequence[Any] = (), **options: Any) -> Run:
     noise = 0.01 * np.random.default_rng(1).standard_normal(n)
-    return Run(dense(4, n_classes), n_steps=n, inputs=[("input", 8)], **options).set_loss(level + noise)
+    return Run(dense(4, n_classes), n_steps=n, inputs=[("input", 8), *others], **options).set_loss(level + noise)
 
 
 @pytest.mark.parametrize("batch", [1, 64, N])
@@ -417,6 +418,13 @@ def test_another_level_or_one_that_is_come_to_is_none() -> None:
     late = guessing(float(np.log(64)))
     late.scalars[:30, 0] = 5.0
     assert not late.feed().findings()
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("target", True), ("sample_weight", False)])
+def test_a_mean_of_what_is_weighed_is_at_no_level(role: str, is_told: bool) -> None:
+    """Pairs that count as often as they were seen, six times on average: six times ln 2 is ln 64."""
+    well = guessing(float(np.log(64)), others=[(role, 1)])
+    assert bool(well.feed().findings()) == is_told
 
 
 @pytest.mark.parametrize(("n_classes", "is_told"), [(64, False), (65, False), (60, False), (80, True)])

@@ -30,6 +30,7 @@ class Networks:
         )
         self.predictor = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(4)])
         self.teacher = keras.Sequential([keras.Input((6,)), layers.Dense(4)])
+        self.jitter = layers.GaussianNoise(0.1)
         self.whole = keras.Model(self.encoder.inputs, self.predictor(self.encoder.outputs[0]))
 
     def encode(self, x: Any) -> Any:
@@ -125,6 +126,15 @@ def of_derivatives(nets: Networks, x: Any) -> Any:
     return tf.reduce_mean(tf.square(slope[:, :1] - slope[:, 1:2]))
 
 
+def of_places_that_are_hidden(nets: Networks, x: Any) -> Any:
+    """As a masked autoencoder: what is drawn decides for both sides which places count, and is no weight of theirs."""
+    drawn = nets.jitter(x, training=True)[:, :4]
+    hidden = tf.argsort(tf.random.uniform([32, 4]), axis=-1)[:, :2]
+    rebuilt = nets.predictor(drawn * tf.reduce_min(tf.one_hot(hidden, 4, 0.0, 1.0), axis=1))
+    asked, given = (tf.gather(one, hidden, axis=1, batch_dims=1) for one in (drawn, rebuilt))
+    return tf.reduce_mean(tf.square(asked - given))
+
+
 TOLD = {
     both_are_moved: "negative_cosine",
     squares_between_views: "squares_between_views",
@@ -134,7 +144,7 @@ TOLD = {
 NOT_TOLD = [
     *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
     a_divergence_of_targets,
-    *(of_derivatives, of_data_where_there_are_any),
+    *(of_derivatives, of_data_where_there_are_any, of_places_that_are_hidden),
 ]
 
 

@@ -72,6 +72,29 @@ def test_fit(watch, read, options):
     assert recording.n_lost == 0
 
 
+@pytest.fixture
+def all_eagerly():
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.filterwarnings("ignore:Even though the")  # of `fit` itself: its data set is a graph still
+@pytest.mark.usefixtures("all_eagerly")
+@pytest.mark.parametrize("is_loop", [False, True], ids=["fit", "tf.function"])
+def test_where_functions_are_told_to_run_eagerly_steps_are_recorded_all_the_same(watch, read, is_loop):
+    """A user's breakpoints are in the user's functions: what measures beside them is a graph as ever."""
+    seen = reference_loop(training.sequential(), adam(), batches(X, Y))
+    model, optimizer = compiled(training.sequential(), adam()), adam()
+    watched = watch(model, optimizer) if is_loop else watch(model)
+    if is_loop:
+        loop(model, optimizer, batches(X, Y), compiler=tf.function)
+    else:
+        fit(model)
+    assert_recorded(read(watched), seen)
+    assert tf.config.functions_run_eagerly(), "what the user asked for still holds"
+
+
 @pytest.mark.parametrize("compiler", LOOPS.values(), ids=LOOPS)
 def test_custom_loop(watch, read, compiler):
     seen = reference_loop(training.sequential(), adam(), batches(X, Y))

@@ -348,6 +348,13 @@ def test_axes_that_a_reshape_mixes_up_behind_several_calls(find: Any, reshape: s
     assert [one["after"] for one in found] == ([] if after is None else [after])
 
 
+def test_a_reshape_of_a_batch_whose_length_is_not_known_yet(find: Any) -> None:
+    """Steps are traced for any length of a batch: nothing is compared with it, and nothing fails."""
+    traced = "tf.function(step, input_signature=[tf.TensorSpec([None, 3, 4])], autograph=False)"
+    step = "def step(x):\n    train_step(x, y)\n    h = tf.reshape(x, [-1])\n"
+    assert find(f"{step}\n{traced}(tf.zeros([6, 3, 4]))\n") == []
+
+
 TURNED = """
 waves = np.zeros((10, 3, 7))
 {line}

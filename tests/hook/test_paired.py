@@ -109,6 +109,28 @@ def test_views(watch, read, is_same):
     assert places_in(recording) == ({SAME_PLACE} if is_same else {0})
 
 
+def fit_views(watch, *, is_same):
+    """The same contrast as a model of two named inputs, and `fit`."""
+    keras.utils.set_random_seed(0)
+    network = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, "tanh"), layers.Dense(8)])
+    one, other = (keras.Input((WIDTH,), name=name) for name in ("one", "other"))
+    a, b = (layers.UnitNormalization()(network(view)) for view in (one, other))
+    model = keras.Model({"one": one, "other": other}, keras.ops.einsum("ik,jk->ij", a, b))
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
+    watched = watch(model)
+    x, noise = np.random.default_rng(0).normal(size=(2, 4 * N, WIDTH)).astype("float32")
+    views = {"one": x, "other": x if is_same else x + noise}
+    model.fit(views, np.arange(4 * N) % N, batch_size=N, shuffle=False, verbose=0)
+    return watched
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_what_fit_gives_a_model_is_no_second_view_of_itself(watch, read, is_same):
+    recording = read(fit_views(watch, is_same=is_same))
+    assert pairs_in(recording) == ["views"]
+    assert places_in(recording) == ({SAME_PLACE} if is_same else {0})
+
+
 def from_one_key(x, step):
     key = tf.stack([step, 0])
     return [x + tf.random.stateless_normal(tf.shape(x), key) for _ in range(2)]  # from_one_key

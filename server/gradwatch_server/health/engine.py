@@ -465,9 +465,9 @@ class Engine:
                     ratio = testimony.known.read(UPDATE_RATIO, applied[0].number).recent
                     # An error of another kind may be as large as a variance by chance.
                     variance = math.nan if applied[0].correlation.follows else applied[0].targets.variance
-                    compare_level(
-                        episode, applied[0].start.n_samples, n_classes, applied[0].targets, ratio, variance=variance
-                    )
+                    # Weights of samples scale a mean, and one that is scaled may come to any number.
+                    n_samples = 0 if table.entering("sample_weight") else applied[0].start.n_samples
+                    compare_level(episode, n_samples, n_classes, applied[0].targets, ratio, variance=variance)
 
     def _complete_of_columns(self, episode: Misshaped) -> None:
         """What the columns say of a slip: which are next to constant, or jump."""
