@@ -17,7 +17,7 @@ import tensorflow as tf
 from gradwatch.constants import constant, factor
 from gradwatch.origin import GRADIENT_SCOPE, slip_of
 from gradwatch.signs import signs_in
-from gradwatch.walk import GIVEN, behind, reads_variable, variables_of
+from gradwatch.walk import behind, given_tensors, reads_variable, variables_of
 from gradwatch.xla import math_here
 
 __all__ = ["Contrast", "find_contrast", "find_contrasts", "measure_contrast"]
@@ -210,7 +210,7 @@ def _distance_of(op: Any) -> _Distance | None:
 
 def _sample_of(description: Tensor, other: Tensor) -> Tensor | None:
     """The one tensor of numbers that was given for a description alone."""
-    own, others = (_given(one) for one in (description, other))
+    own, others = given_tensors(description), given_tensors(other)
     samples = [one for key, one in own.items() if key not in others] or _joined(description)
     is_of_numbers = [one.dtype.is_floating or one.dtype == tf.uint8 for one in samples] == [True]
     return samples[0] if is_of_numbers and (samples[0].shape.rank or 0) > 1 else None
@@ -228,11 +228,6 @@ def _joined(description: Tensor) -> list[Tensor]:
     given = [one for one in joints if not reads_variable(one.outputs[0], None)]
     is_of_samples = len(given) == 1 and tf.get_static_value(given[0].inputs[-1]) == 0
     return [given[0].inputs[part.value_index]] if is_of_samples else []
-
-
-def _given(tensor: Tensor) -> dict[str, Tensor]:
-    ways = behind([tensor.op], through=None)
-    return {one.name: one for op in ways for one in op.inputs if one.op.type in GIVEN and one.dtype != tf.resource}
 
 
 def _terms_of(distance: _Distance) -> list[_Term] | None:

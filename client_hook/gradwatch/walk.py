@@ -18,6 +18,7 @@ __all__ = [
     "behind",
     "beyond",
     "given_of",
+    "given_tensors",
     "goes_into",
     "is_given",
     "passed",
@@ -106,9 +107,14 @@ def is_given(tensor: Any, through: Set[str]) -> bool:
 
 def given_of(tensor: Any) -> set[str]:
     """The names of the tensors that a step was given, no variables, and that one is made of."""
+    return set(given_tensors(tensor))
+
+
+def given_tensors(tensor: Any) -> dict[str, Any]:
+    """These tensors by their names."""
     ways = list(behind([tensor.op], through=None))
     read = [tensor, *(one for op in ways for one in op.inputs)]
-    return {one.name for one in read if one.op.type in GIVEN and one.dtype != tf.resource}
+    return {one.name: one for one in read if one.op.type in GIVEN and one.dtype != tf.resource}
 
 
 def users_of(tensor: Any, forward: Set[int]) -> list[Any]:
