@@ -228,6 +228,8 @@ _BODIES: Final = ("f", "body", "then_branch", "else_branch")
 _ENTROPIES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
 """Losses that take the softmax of their first input."""
 _SAME_NUMBERS: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
+_TOGETHER: Final = _SAME_NUMBERS | {"Mean", "Mul", "Prod", "RealDiv", "Sum"}
+"""What makes one number of several that may all be 0."""
 
 WITHOUT_MARGIN: Final = frozenset(
     {
@@ -765,7 +767,8 @@ def _operations_inside(op: Any, depth: int = 0) -> Iterator[Any]:
 def _describe_input(op: Any) -> dict[str, Any] | None:
     """What makes the input of an operation with a singular point, such as ``{"type": "AddV2", "constant": 1e-8}``.
 
-    Of ``c - minimum(x, b)`` with b < c it tells what is left: ``{"type": "Sub", "constant": c, "least": c - b}``.
+    Of ``c - minimum(x, b)`` with b < c it tells what is left: ``{"type": "Sub", "constant": c, "least": c - b}``. And
+    of the logarithm of exponentials that are added up or multiplied ``"exponential": True``.
     """
     if op.type in _ENTROPIES:
         return {"type": str(_made_by(op.inputs[0]).type), "constant": None}
@@ -780,7 +783,15 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     most = None if maker.type != "Sub" or constant is None else _most_of(maker.inputs[1])
     left = {} if constant is None or most is None or most >= constant else {"least": constant - most}
     inner = None if maker.type == "Sub" else _difference_in(maker)
-    return {"type": str(maker.type), "constant": constant, **left, **({} if inner is None else {"from": inner})}
+    is_of_exponential = op.type == "Log" and any(one.type == "Exp" for one in behind([maker], through=_TOGETHER))
+    further = {"exponential": True} if is_of_exponential else {}
+    return {
+        "type": str(maker.type),
+        "constant": constant,
+        **left,
+        **({} if inner is None else {"from": inner}),
+        **further,
+    }
 
 
 def _difference_in(op: Any) -> float | None:

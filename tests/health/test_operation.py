@@ -359,3 +359,16 @@ def test_a_divisor_whose_square_is_0() -> None:
     assert "slope of a division in `scale` (train.py:9)" in found.title
     assert found.hypotheses[0].cause.startswith("A division by a number so small that its slope overflows")
     assert "reduce_logsumexp" in found.hypotheses[0].code
+
+
+def test_exponentials_that_all_round_to_0() -> None:
+    density = LOG | {
+        "source": {**LOG["source"], "code": "loss = -tf.math.log(density)"},
+        "input": {"type": "Sum", "constant": None, "exponential": True},
+    }
+    operations = [density, gradient_of(density, "Reciprocal")]
+    sick = broken_all(Run(D4, operations=operations), 81, loss_delay=0).break_operation(0, start=81, **AT_POINT)
+    first, second = sick.feed().findings()[0].hypotheses[:2]
+    assert first.cause == "The logarithm of exponentials that all rounded to 0 (train.py:52)"
+    assert "reduce_logsumexp" in first.code
+    assert second.cause.startswith("The logarithm of exactly 0")

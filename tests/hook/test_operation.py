@@ -484,6 +484,13 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
         (lambda x: tf.math.log(tf.nn.softmax(x)), {"type": "Softmax", "constant": None}),
         (lambda x: tf.exp(tf.minimum(x, [20.0, 30.0])), {"type": "Minimum", "constant": 30.0}),
         (lambda x: 1.0 / (x + x), {"type": "AddV2", "constant": None}),
+        (
+            lambda x: tf.math.log(tf.reduce_sum(0.5 * tf.exp(x), axis=-1, keepdims=True)),
+            {"type": "Sum", "constant": None, "exponential": True},
+        ),
+        (lambda x: tf.math.log(tf.exp(x) / 2.5), {"type": "RealDiv", "constant": None, "exponential": True}),
+        (lambda x: tf.math.log(1.0 + tf.exp(x)), {"type": "AddV2", "constant": 1.0}),
+        (lambda x: tf.math.log(tf.reduce_sum(x)), {"type": "Sum", "constant": None}),
     ],
 )
 def test_what_holds_an_input_away_is_told(make, expected) -> None:

@@ -41,6 +41,7 @@ class Operation:
         input_constant: the number that one adds, subtracts from or bounds by, or None.
         input_least: what is left at least where it subtracts what is bounded, or None.
         input_from: what that one's own input subtracts from, where it only adds a constant or bounds by one, or None.
+        is_of_exponential: whether that is made of exponentials, added up or multiplied.
         dtype: what its output is, such as ``float16``, or None where that is not told.
         inside: of a call, loop or condition, the user's risky operations in it.
     """
@@ -58,6 +59,7 @@ class Operation:
     input_constant: float | None = None
     input_least: float | None = None
     input_from: float | None = None
+    is_of_exponential: bool = False
     dtype: str | None = None
     inside: tuple[Operation, ...] = ()
 
@@ -89,6 +91,7 @@ class Operation:
             input_constant=None if made_by.get("constant") is None else float(made_by["constant"]),
             input_least=None if made_by.get("least") is None else float(made_by["least"]),
             input_from=None if made_by.get("from") is None else float(made_by["from"]),
+            is_of_exponential=bool(made_by.get("exponential")),
             dtype=operation.get("dtype"),
             inside=inside,
         )

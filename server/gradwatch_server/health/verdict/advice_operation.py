@@ -79,6 +79,14 @@ _LOG = _Remedy(
     "Give the loss the logits, or keep the argument away from 0 before the logarithm.",
     "y = tf.math.log(tf.maximum(x, 1e-7))",
 )
+_FADED = _Remedy(
+    "The logarithm of exponentials that all rounded to 0",
+    "exp(x) is exactly 0 in float32 below x = -104, and in float16 below -17: so is a density far from its "
+    "peak, and a probability by a softmax written by hand. Its logarithm is known all the same: it is x.",
+    "Stay with logarithms: log-sum-exp, log_softmax, and add the logarithm of a weight in place of multiplying by it.",
+    "log_p = tf.reduce_logsumexp(log_weight + log_density, axis=-1)    # not log(sum(weight * exp(log_density)))\n"
+    "log_p = tf.nn.log_softmax(x)                                      # not log(exp(x) / sum(exp(x)))",
+)
 _NEGATIVE_LOG = _Remedy(
     "The logarithm of a negative number",
     "The logarithm of a negative number is NaN. A value that should be a probability or a positive amount is not.",
@@ -288,6 +296,9 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, fix, mended or remedy.code)]
     if operation.function == "Log" and exact and sum_of_logs(operation.code) is not None:
         return [advise_product(operation, "exactly 0"), replace(found[0], confidence=confidence - 0.1)]
+    if operation.is_of_exponential and exact:
+        faded = Hypothesis(f"{_FADED.cause}{say_place(operation)}", confidence, _FADED.why, _FADED.fix, _FADED.code)
+        return [faded, replace(found[0], confidence=confidence - 0.1)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
     if is_entropy and "log_softmax" not in (mended or ""):
         # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.
