@@ -775,7 +775,7 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     risk = RISKS.get(op.type)
     if risk is None or len(op.inputs) <= risk.input:
         return None
-    maker = op.inputs[risk.input].op
+    maker = passed(op.inputs[risk.input])
     bound = maker.inputs[0].op if maker.type == "Exp" else None
     if bound is not None and bound.type == "Maximum" and (least := _constant_of(bound)) is not None:
         return {"type": "Maximum", "constant": math.exp(min(least, EXPONENT_MAX))}  # no less than that

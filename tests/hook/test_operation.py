@@ -484,6 +484,7 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
         (lambda x: tf.math.log(tf.nn.softmax(x)), {"type": "Softmax", "constant": None}),
         (lambda x: tf.exp(tf.minimum(x, [20.0, 30.0])), {"type": "Minimum", "constant": 30.0}),
         (lambda x: 1.0 / (x + x), {"type": "AddV2", "constant": None}),
+        (lambda x: 1.0 / (tf.nn.softplus(x) + 0.25)[..., None], {"type": "AddV2", "constant": 0.25}),
         (
             lambda x: tf.math.log(tf.reduce_sum(0.5 * tf.exp(x), axis=-1, keepdims=True)),
             {"type": "Sum", "constant": None, "exponential": True},
