@@ -122,7 +122,7 @@ class Intake:
         """Keras' own training step has computed its loss from these."""
         # What a loss was called with was made of these on the way; an evaluation of Keras 2 does not say what it is.
         self._keep(lambda note: not (note.is_of_loss or (note.is_certain and tf.executing_eagerly())))
-        inputs, targets, weights = _leaves(x, has_integers=True), _leaves(y, has_integers=True), _leaves(sample_weight)
+        inputs, targets, weights = (_leaves(one, has_integers=True) for one in (x, y, sample_weight))
         outputs = _outputs_of(targets, y_pred)
         self._add(
             _Note(role, path, _hold(leaf), is_certain=True, output=outputs.get(path) if role == TARGET else None)
@@ -177,7 +177,7 @@ class Intake:
             outputs = _outputs_of(targets, y_pred)
             self._add(
                 _Note(role, path, _hold(leaf), is_of_loss=True, output=outputs.get(path) if role == TARGET else None)
-                for role, leaves in ((TARGET, targets), (SAMPLE_WEIGHT, _leaves(sample_weight)))
+                for role, leaves in ((TARGET, targets), (SAMPLE_WEIGHT, _leaves(sample_weight, has_integers=True)))
                 for path, leaf in leaves
                 if not _depends_on_weight_eagerly(leaf)
             )

@@ -733,6 +733,17 @@ def test_a_bound_on_what_a_relu_makes_0_cuts_nothing(share: float, *, is_told: b
     assert any("a clip hides" in found.title for found in sick.feed().findings()) == is_told
 
 
+@pytest.mark.parametrize(("dead", "is_told"), [(0.7, False), (0.1, True)])
+def test_units_that_give_0_for_a_whole_batch_are_no_clip(dead: float, *, is_told: bool) -> None:
+    """A contrast of normed outputs: what is 0 in all samples of a batch is given no gradient by any of them."""
+    sick = run(operations=[CLIPPED_LOG]).cut("backprop", [1], 0.7).cut("activation", [1], 0.85).set_loss(1.8)
+    columns = sick.columns("activation", [1])
+    n_elements = sick.statistics[:, columns, COLUMN["n_elements"]]
+    sick.statistics[:, columns, COLUMN["n_saturated"]] = dead * n_elements
+    sick.break_operation(0, start=0, n=0, margin=1e-24, amplification=1e24)
+    assert any("a clip hides" in found.title for found in sick.feed().findings()) == is_told
+
+
 def test_the_zeros_of_a_jacobian_are_no_clips() -> None:
     """One sample of each batch at a time has a gradient; the last batch of an epoch is smaller."""
     sick = run(operations=[LOSS_LOG]).set_loss(17.0).break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8)

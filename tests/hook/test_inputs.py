@@ -176,6 +176,18 @@ def test_whole_numbers_and_the_weights_of_their_samples(watch, read, options):
         assert_block_equal(found, np.array([row(one) for one in parts(values)]), rtol=1e-5, message=name)
 
 
+def test_weights_of_samples_that_are_counts(watch, read):
+    model = regression()
+    model.compile(keras.optimizers.SGD(0.01), MSE, jit_compile=False)
+    watched = watch(model)
+    counts = np.random.default_rng(0).integers(1, 20, len(X))
+    fit(model, X, Y, sample_weight=counts)
+    recording = read(watched)
+    assert recording.tensors("input") == ["input", "target", "sample_weight"]
+    found = recording.statistics("input", "sample_weight")
+    assert_block_equal(found, np.array([row(one) for one in parts(counts.astype(np.float64))]), rtol=1e-5)
+
+
 def test_more_columns_than_are_told(watch, read):
     model = keras.Sequential([keras.Input((COLUMNS_MAX + 1,)), dense(1, "out")])
     model.compile("sgd", MSE, jit_compile=False)

@@ -104,9 +104,11 @@ class CutRule:
             return
         slope = block.operations[:, self._places, OPERATION_COLUMN["amplification"]].astype(np.float64)
         found = block.statistics[:, self._columns].astype(np.float64)
-        zeros = _share_zeros(found)
-        idle = np.where(self._outputs >= 0, _share_zeros(block.statistics[:, self._outputs].astype(np.float64)), np.nan)
-        zeros = np.where(np.abs(zeros - idle) <= SAME_ZEROS, 0.0, zeros)  # a bound on a relu's zeros cuts nothing else
+        zeros = _share(found, "n_zero")
+        given = block.statistics[:, self._outputs].astype(np.float64)
+        # A bound on a relu's zeros cuts nothing else; what compares samples gives units that are 0 for all of them 0.
+        for idle in (_share(given, "n_zero"), _share(given, "n_saturated")):
+            zeros = np.where((self._outputs >= 0) & (np.abs(zeros - idle) <= SAME_ZEROS), 0.0, zeros)
         is_known = ~np.isnan(slope) & ~np.isnan(zeros) & (found[:, :, COLUMN["n_elements"]] > 0)
         is_known &= ~block.is_harmed[:, None]
         margin = block.operations[:, self._places, OPERATION_COLUMN["margin"]].astype(np.float64)
@@ -180,9 +182,9 @@ class CutRule:
         self.episodes.append(self._current[place])
 
 
-def _share_zeros(found: Float) -> Float:
-    """Of statistics ``[..., n_statistics]`` the share of zeros."""
-    return np.asarray(found[..., COLUMN["n_zero"]] / np.maximum(found[..., COLUMN["n_elements"]], 1.0))
+def _share(found: Float, name: str) -> Float:
+    """Of statistics ``[..., n_statistics]`` the share of the elements that are counted by a name."""
+    return np.asarray(found[..., COLUMN[name]] / np.maximum(found[..., COLUMN["n_elements"]], 1.0))
 
 
 def _find_columns(operation: Operation, table: TensorTable) -> list[int]:
