@@ -322,3 +322,13 @@ def test_embeddings_that_became_one_point(level: float, margin: float | None, is
     (found,) = sick.feed().findings()
     cause = "All embeddings became one point: the loss stands at its margin, 0.5"
     assert (found.hypotheses[0].cause == cause) == is_told
+
+
+@pytest.mark.parametrize("is_contrasted", [True, False])
+def test_what_a_loss_pushes_apart_is_not_held_apart_by_nothing(is_contrasted: bool) -> None:
+    sick = run().draw_together([1, 2], TOGETHER)
+    slip = {"type": "Sum", "name": "Sum", "layer": "", "source": None, "contrasts": "labels"}
+    sick.slips = [slip] if is_contrasted else []
+    cause = sick.feed().findings()[0].hypotheses[0].cause
+    words = "All descriptions became one point" if is_contrasted else "The outputs collapse: nothing in the loss"
+    assert cause.startswith(words)

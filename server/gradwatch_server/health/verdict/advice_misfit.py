@@ -516,6 +516,25 @@ def _advise_margin(slip: Mapping[str, Any]) -> Hypothesis:
     )
 
 
+def _advise_point(slip: Mapping[str, Any]) -> Hypothesis:
+    """Descriptions that came to be one point, though a loss pushes some pairs apart."""
+    place = say_line(slip["source"])
+    return Hypothesis(
+        f"All descriptions became one point, from where hardly any gradient pushes pairs apart{place}",
+        0.7,
+        "A distance has no slope where the two are the same. Steps that are too large, many more pairs that are drawn "
+        "together than pushed apart, or labels that do not tell them apart, shrink all distances, and at 0 they stay.",
+        "Use a smaller learning rate, bring the descriptions to length 1, and take as many pairs of either kind. Check "
+        "that their labels are not the other way round.",
+        POINT_CODE,
+    )
+
+
+POINT_CODE: Final = """\
+a, b = (tf.math.l2_normalize(network(x), axis=-1) for x in (first, second))
+distance = tf.sqrt(tf.reduce_sum(tf.square(a - b), axis=-1) + 1e-9)"""
+
+
 def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer that gives the same for every sample."""
     faint = next((member for member in scene.incident.members if isinstance(member, Faint)), None)
@@ -542,8 +561,11 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     # And where something is asked for and the loss is hardly below its start, no term of it has got what it wants.
     has_targets = table is not None and bool(table.entering("target"))
     is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
+    contrast = next((slip for slip in scene.setup.slips if "contrasts" in slip), None)
     found = [
-        Hypothesis(
+        _advise_point(contrast)
+        if contrast is not None
+        else Hypothesis(
             "The outputs collapse: nothing in the loss holds different samples apart",
             0.1 if is_asked else 0.25 if is_guess else 0.7 if is_lower and not is_game else 0.4,
             f"{went}A loss that only pulls pairs together is smallest when everything is the same point: two views of "
