@@ -833,10 +833,17 @@ NOISE = np.random.default_rng(0).normal(0, 0.2, N)
 )
 @pytest.mark.parametrize("batch", [1, 64])
 def test_pairs_that_are_taken_for_one_another(by: str, cause: str, batch: int) -> None:
-    run = contrasting(by, NOISE - 0.4, np.linspace(-0.5, 0.1, N))
+    run = contrasting(by, NOISE - 0.4, np.linspace(-0.1, 0.05, N))
     (found,) = run.feed(batch=batch).findings()
     assert (found.kind, found.severity, found.title) == ("loss_plateau", "warning", f"{CONTRAST} (train.py:7)")
     assert found.hypotheses[0].cause == cause
+
+
+def test_pairs_that_were_coming_apart_when_the_run_ended() -> None:
+    engine = contrasting("labels", NOISE - 0.8, np.linspace(-0.5, 0.35, N)).feed()
+    assert engine.findings() == []
+    engine.finish()
+    assert [one.title for one in engine.findings()] == [f"{CONTRAST} (train.py:7)"]
 
 
 @pytest.mark.parametrize(
@@ -844,11 +851,12 @@ def test_pairs_that_are_taken_for_one_another(by: str, cause: str, batch: int) -
     [
         (NOISE + 0.4, np.full(N, 0.1)),  # what is pushed apart is less alike
         (NOISE - 0.4, np.linspace(-0.4, 1.2, N)),  # hard to tell, and told
+        (NOISE - 0.4, np.where(np.arange(N) < 150, -0.4, (np.arange(N) - 150) * 0.02 - 0.4)),  # about to be told
         (5 * NOISE - 0.2, np.full(N, 0.1)),  # by chance
-        (np.full(N, -0.05), np.full(N, 0.1)),  # as good as alike
-        (np.where(np.arange(N) < 11, -0.4, np.nan), np.full(N, 0.1)),  # too few rows
+        (np.full(N, -0.05), np.full(N, 0.0)),  # as good as alike
+        (np.where(np.arange(N) < 120, -0.4, np.nan), np.full(N, 0.1)),  # not known for long
     ],
-    ids=["as it should be", "hard", "chance", "alike", "few"],
+    ids=["as it should be", "hard", "on its way", "chance", "alike", "early"],
 )
 def test_other_pairs_are_not(of_inputs: np.ndarray, of_outputs: np.ndarray) -> None:
     assert contrasting("labels", of_inputs, of_outputs).feed().findings() == []

@@ -19,7 +19,6 @@ from gradwatch_server.health.block import Block
 
 __all__ = ["ContrastTally"]
 
-ROWS_MIN: Final = 12
 ROWS_MAX: Final = 64
 """The first so many tell of what enters."""
 GAP: Final = 0.1
@@ -27,8 +26,17 @@ GAP: Final = 0.1
 SURE: Final = 6.0
 """Standard errors, over the rows."""
 NEWEST_ROWS: Final = 8
-TOLD: Final = 0.2
-"""Standard deviations by which descriptions lie farther apart that are pushed apart: from here on they are told."""
+"""Rows that tell of how pairs are described by now."""
+KEPT_ROWS: Final = 256
+"""Of those before them."""
+APART_STEPS: Final = 100
+"""Between these rows and as many before them: what comes apart meanwhile is left to, until the run ends."""
+LEARNED_STEPS: Final = 200
+"""Steps before the first of these: what is told apart at all is by then on its way."""
+TOLD_SHARE: Final = 0.5
+"""Of the gap as they enter, the other way round: descriptions that lie as far apart tell the pairs apart."""
+RISING: Final = 0.1
+"""Standard deviations by which it does."""
 
 
 class ContrastTally:
@@ -36,28 +44,37 @@ class ContrastTally:
 
     def __init__(self) -> None:
         self._of_inputs: list[float] = []
-        self._of_outputs: deque[float] = deque(maxlen=NEWEST_ROWS)
+        self._of_outputs: deque[tuple[int, float]] = deque(maxlen=KEPT_ROWS)
+        self._first_step = -1
+        self.is_over = False
+        """Whether the run has ended."""
 
     def feed(self, block: Block) -> None:
         """Takes rows; those that say nothing of it are passed by."""
-        is_known = np.isfinite(block.contrasts).all(axis=1)
-        inputs, outputs = block.contrasts[is_known].T.tolist()
-        self._of_inputs = [*self._of_inputs, *inputs][:ROWS_MAX]
-        self._of_outputs.extend(outputs)
+        for row in np.flatnonzero(np.isfinite(block.contrasts).all(axis=1)).tolist():
+            step, (of_inputs, of_outputs) = int(block.steps[row]), block.contrasts[row].tolist()
+            self._first_step = step if self._first_step < 0 else self._first_step
+            self._of_outputs.append((step, of_outputs))
+            if len(self._of_inputs) < ROWS_MAX:
+                self._of_inputs.append(of_inputs)
 
     @property
     def means(self) -> tuple[float, float]:
         """By how much what is pushed apart lies farther apart: as it enters, and as it was described of late."""
         if not self._of_inputs:
             return math.nan, math.nan
-        return float(np.mean(self._of_inputs)), float(np.mean(self._of_outputs))
+        newest = [value for _, value in self._of_outputs][-NEWEST_ROWS:]
+        return float(np.mean(self._of_inputs)), float(np.mean(newest))
 
     @property
     def is_contrary(self) -> bool:
         """Whether the two kinds of pairs are taken for one another."""
-        n = len(self._of_inputs)
-        if n < ROWS_MIN:
+        first = self._of_outputs[-NEWEST_ROWS][0] if len(self._of_outputs) >= 2 * NEWEST_ROWS else -1
+        if first - self._first_step < LEARNED_STEPS:
             return False
         of_inputs, of_outputs = self.means
-        is_sure = of_inputs * math.sqrt(n) <= -SURE * float(np.std(self._of_inputs, ddof=1))
-        return is_sure and of_inputs <= -GAP and of_outputs <= TOLD
+        error = float(np.std(self._of_inputs, ddof=1)) / math.sqrt(len(self._of_inputs))
+        if of_inputs > -max(SURE * error, GAP) or of_outputs > -TOLD_SHARE * of_inputs:
+            return False
+        before = [value for step, value in self._of_outputs if step <= first - APART_STEPS][-NEWEST_ROWS:]
+        return self.is_over or (bool(before) and of_outputs - float(np.mean(before)) <= RISING)

@@ -272,6 +272,7 @@ class Engine:
                 rule.finish()
             state.misset.finish(is_alone=len(self._streams) == 1)
             state.lagging.finish()
+            state.finish()
         self._ask_questions()
 
     def _applied(self) -> list[Stream]:

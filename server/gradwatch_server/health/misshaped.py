@@ -245,7 +245,7 @@ class MisshapedRule:
             self._waiting.append((SlipKind.UNKNOWN, words))
         self._highest_word = -math.inf
         self._n_rows = 0
-        self._first_step = -1
+        self._first_step = self._last_step = -1
         self.episodes: list[Misshaped] = []
 
     def feed(self, block: Block) -> None:
@@ -272,31 +272,39 @@ class MisshapedRule:
         for step in block.steps.tolist() if self._waiting or self.episodes or self._calls else ():
             if self._n_rows == 0:
                 self._first_step = step
-            self._n_rows += 1
+            self._n_rows, self._last_step = self._n_rows + 1, step
             for episode in self.episodes:
                 episode.last_step, episode.n_rows = step, self._n_rows
-            for what, slip in list(self._waiting):
-                if not self._is_borne_out(what, slip):
-                    continue
-                n_steps = 0 if what in AT_ONCE else LATER_STEPS.get(what, DOUBT_STEPS)
-                # One step for each turn of an outer loop is not made often.
-                n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
-                if self._n_rows >= n_rows and step - self._first_step >= n_steps:
-                    self._waiting.remove((what, slip))
-                    self.episodes.append(
-                        Misshaped(
-                            stream=self._stream,
-                            phase=Phase.LOSS,
-                            first_step=self._first_step,
-                            last_step=step,
-                            n_rows=self._n_rows,
-                            known_step=step,
-                            what=what,
-                            slip=slip,
-                            contrast=self._contrast.means,
-                            **self._measured(what, slip),
-                        )
+            self._judge(step)
+
+    def finish(self) -> None:
+        """Says that the run has ended: pairs that were still coming apart do so no further."""
+        self._contrast.is_over = True
+        self._judge(self._last_step)
+
+    def _judge(self, step: int) -> None:
+        for what, slip in list(self._waiting):
+            if not self._is_borne_out(what, slip):
+                continue
+            n_steps = 0 if what in AT_ONCE else LATER_STEPS.get(what, DOUBT_STEPS)
+            # One step for each turn of an outer loop is not made often.
+            n_rows = TURNS_ROWS if slip.get("unused") == "turns" else CONFIRM_ROWS
+            if self._n_rows >= n_rows and step - self._first_step >= n_steps:
+                self._waiting.remove((what, slip))
+                self.episodes.append(
+                    Misshaped(
+                        stream=self._stream,
+                        phase=Phase.LOSS,
+                        first_step=self._first_step,
+                        last_step=step,
+                        n_rows=self._n_rows,
+                        known_step=step,
+                        what=what,
+                        slip=slip,
+                        contrast=self._contrast.means,
+                        **self._measured(what, slip),
                     )
+                )
 
     def _look_at_calls(self, block: Block) -> None:
         """How far the numbers of rows go in two calls, which for one may be the rows of another table."""

@@ -213,6 +213,12 @@ class Stream:
         self.stale.feed(block)
         self._outliers.feed(block)
 
+    def finish(self) -> None:
+        """Says that the run has ended."""
+        for rule in self.rules:
+            if isinstance(rule, MisshapedRule):
+                rule.finish()
+
     def reached(self) -> set[str]:
         """The variables that have had a gradient under the present table."""
         return set().union(*(rule.reached() for rule in self.rules if isinstance(rule, MissingRule)))
