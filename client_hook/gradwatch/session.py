@@ -101,7 +101,7 @@ from gradwatch.siblings import find_siblings
 from gradwatch.sole_label import find_sole_label, find_usual_target
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
-from gradwatch.sums import are_from_tape, find_sums
+from gradwatch.sums import are_from_tape, cleared_from, find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Tapped, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
@@ -882,6 +882,7 @@ class Watch:
                     | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
                     | {"eager": tf.executing_eagerly()}
                     | {"loss_source": find_source(loss) if tf.is_symbolic_tensor(loss) else None}
+                    | {"cleared_source": cleared_from(sums)}
                     | slips,
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
