@@ -1022,7 +1022,8 @@ class Watch:
             for one in self._models if models else ():
                 if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
                     found |= find([one], are_whole=True)
-            return found | find(outside_layers(models))
+            outside = (one for one in outside_layers(models) if _is_taught(one, loss))
+            return found | find(list(outside))
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)
             return {}
@@ -1415,6 +1416,11 @@ def _has_gradient(variable: Any, loss: Any) -> bool:
     if not tf.is_symbolic_tensor(loss):
         return False
     return any(op is loss.op for op in find_learned({int(variable.handle._id)}, loss))
+
+
+def _is_taught(layer: Any, loss: Any) -> bool:
+    """Whether a loss has a gradient for any weight of a layer."""
+    return any(_has_gradient(resource_of(one), loss) for one in layer.trainable_variables)
 
 
 def _resources(asked: Any) -> list[Any]:
