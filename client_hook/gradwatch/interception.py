@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import keras
 import tensorflow as tf
+from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, ResourceVariable
 
 from gradwatch import eager, legacy, sums
@@ -115,6 +116,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _apply_patch.install(defining_classes(cls, "apply"))
             _reduce_patch.install(defining_classes(cls, "_all_reduce_sum_gradients"))
             _scale_patch.install(defining_classes(cls, "scale_loss"))
+        _function_patch.install({Function})
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
             _tape_patch.install({tf.GradientTape})
@@ -152,6 +154,7 @@ def remove_observer(observer: Observer) -> None:
                 _call_patch,
                 _evaluate_patch,
                 _fit_patch,
+                _function_patch,
                 _gradient_patch,
                 _loss_call_patch,
                 _loss_patch,
@@ -267,10 +270,10 @@ def _around_assign(
     note: Callable[[tf.Variable], None], original: Any, variable: tf.Variable, *args: Any, **kwargs: Any
 ) -> Any:
     """In place of a variable's ``assign`` and its kin: watches see what is not an optimizer's."""
-    with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
-        note(variable)
     if getattr(_recording, "is_inside", False):
         return original(variable, *args, **kwargs)
+    with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
+        note(variable)
     if not tf.executing_eagerly():
         result = original(variable, *args, **kwargs)
         for active in _active:
@@ -368,6 +371,7 @@ _apply_gradients_patch = MethodPatch("apply_gradients", _around_apply_gradients)
 _call_patch = MethodPatch("__call__", _around_call)
 _evaluate_patch = MethodPatch("evaluate", _around_evaluate)
 _fit_patch = MethodPatch("fit", _around_fit)
+_function_patch = MethodPatch("__call__", sums.around_function)
 _gradient_patch = MethodPatch("gradient", _around_gradient)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
 _loss_call_patch = MethodPatch("__call__", _around_loss_call)

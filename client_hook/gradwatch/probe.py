@@ -36,7 +36,7 @@ from gradwatch.ring import Ring, create_untraced
 from gradwatch.rounded import find_difference
 from gradwatch.row import N_LOSSES_MAX, Layout
 from gradwatch.shifted import find_moved
-from gradwatch.sums import is_cleared
+from gradwatch.sums import count_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
 from gradwatch.weight import STORED, Part, blocks_where, keep_nothing, keep_where, store_where, wait_for
@@ -196,6 +196,7 @@ _NOTHING_SET_UP: Final[Message] = {
     "from_tape": False,
     "eager": False,
     "loss_source": None,
+    "cleared_source": None,
 }
 
 
@@ -228,7 +229,7 @@ class Stream:
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
         setup: how the training is set up beside its tensors: ``untrained untracked script settings broken broadcasts
-            cuts reshapes slips from_tape eager loss_source`` of the protocol.
+            cuts reshapes slips from_tape eager loss_source cleared_source`` of the protocol.
         follows: a stream that trained some of these variables before: both count their steps together.
         replica: the replica whose own gradients these are, before the reduction; None: what is applied.
 
@@ -379,7 +380,7 @@ class Stream:
     def _find_looks(self) -> dict[str, Callable[[npt.NDArray[np.int64]], Any]]:
         """What the reader looks up itself for steps, by the scalar's name."""
         looks: dict[str, tuple[Any, Callable[[npt.NDArray[np.int64]], Any]]] = {
-            SUMS_CLEARED: (self.sums, lambda _: is_cleared(self.sums)),
+            SUMS_CLEARED: (self.sums, partial(count_cleared, self.sums)),
             OUTDATED: (self.traced, self.find_outdated),
             ALIKE: (self.alike.names, lambda _: self.alike.find()),
             LINEAR_FIT: (self._correlated, lambda _: self._linear_fit.read()),

@@ -101,7 +101,7 @@ from gradwatch.siblings import find_siblings
 from gradwatch.sole_label import find_sole_label, find_usual_target
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
-from gradwatch.sums import are_from_tape, find_sums
+from gradwatch.sums import are_from_tape, cleared_from, find_sums
 from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Tapped, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
@@ -882,6 +882,7 @@ class Watch:
                     | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
                     | {"eager": tf.executing_eagerly()}
                     | {"loss_source": find_source(loss) if tf.is_symbolic_tensor(loss) else None}
+                    | {"cleared_source": cleared_from(sums)}
                     | slips,
                     names=names,
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
@@ -1021,7 +1022,8 @@ class Watch:
             for one in self._models if models else ():
                 if one not in models and [tuple(variable.shape) for variable in one.variables] not in trained:
                     found |= find([one], are_whole=True)
-            return found | find(outside_layers(models))
+            outside = (one for one in outside_layers(models) if _is_taught(one, loss))
+            return found | find(list(outside))
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for what no optimizer is given", error)
             return {}
@@ -1414,6 +1416,11 @@ def _has_gradient(variable: Any, loss: Any) -> bool:
     if not tf.is_symbolic_tensor(loss):
         return False
     return any(op is loss.op for op in find_learned({int(variable.handle._id)}, loss))
+
+
+def _is_taught(layer: Any, loss: Any) -> bool:
+    """Whether a loss has a gradient for any weight of a layer."""
+    return any(_has_gradient(resource_of(one), loss) for one in layer.trainable_variables)
 
 
 def _resources(asked: Any) -> list[Any]:

@@ -1,24 +1,37 @@
 """Gradients that a script adds up in variables of its own, and whether it ever sets them back.
 
-Owns which variables were assigned to while something is watched. Of the sums only this is known: what a step reads them
-from, and that nobody has written another number into them since.
+Owns which variables were assigned to while something is watched, and by which calls. Of the sums only this is known:
+what a step reads them from, how often another number was written into them since, and from which line.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
+from tensorflow.python.ops.control_flow_v2_func_graphs import CondBranchFuncGraph
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
-from gradwatch.origin import GRADIENT_SCOPE
+from gradwatch.origin import GRADIENT_SCOPE, frames, is_users, source_at
 from gradwatch.tap import find_handle
 
-__all__ = ["are_from_tape", "find_sums", "is_cleared", "note_added", "note_assigned"]
+__all__ = [
+    "are_from_tape",
+    "around_function",
+    "cleared_from",
+    "count_cleared",
+    "find_sums",
+    "is_cleared",
+    "note_added",
+    "note_assigned",
+]
 
 Tensor = Any  # tensorflow ships no types
 
@@ -30,10 +43,45 @@ OPS_MAX: Final = 20
 SAME: Final = 1e-6
 """By how much of itself a number may differ from a multiple of another, for rounding."""
 
-_assigned: set[int] = set()
+
+@dataclass(eq=False)
+class _Writer:
+    """What assigns to variables, or subtracts from them: a compiled function, or what runs eagerly.
+
+    Attributes:
+        handles: of the variables.
+        is_known: whether these are all; not of a function that was traced before anything was watched.
+        n: how often it was called.
+        place: the user's file and line that called it last.
+        time: when, as a number that grows.
+    """
+
+    handles: set[int] = field(default_factory=set)
+    is_known: bool = True
+    n: int = 0
+    place: tuple[str, int] | None = None
+    time: int = 0
+
+    def note(self) -> None:
+        """It was called now."""
+        self.n += 1
+        self.time = _clock[0] = _clock[0] + 1
+        here = (one for one in frames() if is_users(one.f_code.co_filename))
+        self.place = next(((one.f_code.co_filename, one.f_lineno) for one in here), None)
+
+
+_clock: Final = [0]
+_functions: weakref.WeakKeyDictionary[Any, _Writer] = weakref.WeakKeyDictionary()
+_at_once: dict[int, _Writer] = {}
+"""By the handle of a variable what assigns to it eagerly."""
+_in_functions: set[int] = set()
 """The handles of variables that were assigned to, or subtracted from, in a function: whenever that is called."""
-_assigned_at_once: set[int] = set()
-"""Likewise, eagerly."""
+_uncounted: set[int] = set()
+"""Those of them where a call of the function may do so more than once, or the call is not seen."""
+_before: dict[frozenset[int], tuple[int, int]] = {}
+"""How often sums had been cleared when they were found: eagerly, and in all."""
+_running = threading.local()
+"""The functions that are being called in a thread, the innermost last."""
 _added: dict[int, weakref.ref[Any]] = {}
 """By their handles the variables of floats that were added to, the newest last."""
 
@@ -49,7 +97,8 @@ def find_sums(gradients: Sequence[Any]) -> frozenset[int]:
     known = [one for one in gradients if one is not None]
     found = _find_by_numbers(known) if _are_eager(known) else [_find_variable(one) for one in known]
     sums = frozenset() if None in found else frozenset(handle for handle in found if handle is not None)
-    _assigned_at_once.difference_update(sums)  # what was set to 0 before the first step may never be again
+    if sums:
+        _before[sums] = (_count_eager(sums), _count(sums))  # what was set to 0 before the first step may never be again
     return sums
 
 
@@ -61,12 +110,90 @@ def are_from_tape(gradients: Sequence[Any]) -> bool:
 
 def is_cleared(sums: frozenset[int]) -> bool:
     """Whether anything was written into one of these variables since they were found, or is by a function."""
-    return not (sums.isdisjoint(_assigned) and sums.isdisjoint(_assigned_at_once))
+    return not sums.isdisjoint(_in_functions) or _count_eager(sums) > _before.get(sums, (0, 0))[0]
+
+
+def count_cleared(sums: frozenset[int], steps: npt.NDArray[np.int64]) -> Any:
+    """0 where nothing was written into these variables since they were found, nor is by a function.
+
+    Else 1 and how often something was: a call that may have written counts, and where calls cannot be counted it was
+    at each of the steps.
+    """
+    if not is_cleared(sums):
+        return 0
+    _, before = _before.get(sums, (0, 0))
+    return 1 + steps if sums & _uncounted else 1 + _count(sums) - before
+
+
+def cleared_from(sums: frozenset[int]) -> dict[str, Any] | None:
+    """The user's line that had something written into these variables last, or called the function that did."""
+    writers = [*(_at_once[one] for one in sums & _at_once.keys()), *_functions_of(sums)]
+    newest = max((one for one in writers if one.is_known), key=lambda one: one.time, default=None)
+    return None if newest is None or newest.place is None else source_at([newest.place])
+
+
+def around_function(original: Callable[..., Any], function: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of a compiled function's ``__call__``: what it assigns to is known from when it was traced."""
+    writer = _functions.get(function)
+    if writer is None:
+        writer = _functions[function] = _Writer(is_known=not function.experimental_get_tracing_count())
+    stack = _stack()
+    stack.append(writer)
+    try:
+        return original(function, *args, **kwargs)
+    finally:
+        stack.pop()
+        if not writer.is_known or writer.handles:
+            _note_called(writer, stack)
+
+
+def _note_called(writer: _Writer, around: list[_Writer]) -> None:
+    if tf.executing_eagerly():
+        writer.note()
+    elif around:
+        around[-1].is_known &= writer.is_known
+        _note_traced(writer.handles)
 
 
 def note_assigned(variable: tf.Variable) -> None:
     """A variable is about to be assigned to, or subtracted from."""
-    (_assigned_at_once if tf.executing_eagerly() else _assigned).add(variable.handle._id)
+    handle = variable.handle._id
+    if tf.executing_eagerly():
+        _at_once.setdefault(handle, _Writer({handle})).note()
+    else:
+        _note_traced({handle})
+
+
+def _note_traced(handles: set[int]) -> None:
+    """These variables are assigned to in the graph that is being built: once in each call of its function, or not."""
+    stack, n, graph = _stack(), 0, tf.compat.v1.get_default_graph()
+    _in_functions.update(handles)
+    while hasattr(graph, "outer_graph"):
+        n += not isinstance(graph, CondBranchFuncGraph)
+        graph = graph.outer_graph
+    if stack:
+        stack[-1].handles |= handles
+    if n != len(stack):  # within a loop, or a function of a data set
+        _uncounted.update(handles)
+
+
+def _stack() -> list[_Writer]:
+    _running.functions = getattr(_running, "functions", [])
+    found: list[_Writer] = _running.functions
+    return found
+
+
+def _functions_of(sums: frozenset[int]) -> list[_Writer]:
+    """The functions that write into such variables, as far as is known."""
+    return [one for one in list(_functions.values()) if not one.is_known or one.handles & sums]
+
+
+def _count_eager(sums: frozenset[int]) -> int:
+    return max((_at_once[one].n for one in sums & _at_once.keys()), default=0)
+
+
+def _count(sums: frozenset[int]) -> int:
+    return _count_eager(sums) + sum(one.n for one in _functions_of(sums))
 
 
 def note_added(variable: tf.Variable) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
 import platform
@@ -17,11 +18,13 @@ import tensorflow as tf
 
 from gradwatch import legacy
 from gradwatch.errors import ConfigurationError, TargetError
+from gradwatch.origin import is_users
 
 __all__ = [
     "copies_as_made",
     "describe_environment",
     "describe_targets",
+    "file_of",
     "frozen_as_made",
     "has_keras_losses",
     "has_keras_step",
@@ -32,6 +35,7 @@ __all__ = [
     "losses_of",
     "name_of",
     "optimizer_settings",
+    "parts_within",
     "running_momenta",
     "running_states",
     "sort_targets",
@@ -114,6 +118,39 @@ def _variables_in(held: Any, name: str, depth: int = 3) -> Iterator[tuple[str, A
     elif depth and isinstance(held, (list, tuple, dict)) and len(held) <= CONTAINER_MAX:
         for key, one in held.items() if isinstance(held, dict) else enumerate(held):
             yield from _variables_in(one, f"{name}/{key}", depth - 1)
+    elif depth and _is_plain(held):
+        yield from _variables_in(dict(vars(held)), name, depth)
+
+
+def parts_within(held: Any) -> list[Any]:
+    """What a container holds, a function, a method, or an object of a class of the user's own, none of Keras'."""
+    if isinstance(held, (dict, list, tuple)):
+        found = list(held.values() if isinstance(held, dict) else held)
+        return found if len(found) <= CONTAINER_MAX else []
+    if inspect.ismethod(held):
+        return [held.__self__]
+    if inspect.isfunction(held) and is_users(held.__code__.co_filename):
+        return [value for value in map(_content_of, held.__closure__ or ()) if value is not None]
+    return list(vars(held).values()) if _is_plain(held) else []
+
+
+def _content_of(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing yet
+        return None
+
+
+def file_of(cls: type) -> str:
+    """The file of a class; empty where it has none, as those of C have."""
+    return str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
+
+
+def _is_plain(held: Any) -> bool:
+    """Whether an object is of a class of the user's own, and of none of Keras'."""
+    file = file_of(type(held))
+    is_own = bool(file) and is_users(file) and hasattr(held, "__dict__") and not isinstance(held, type)
+    return is_own and not any(is_of_keras(base) for base in type(held).__mro__)
 
 
 STATE_SIZE_MAX: Final = 65_536

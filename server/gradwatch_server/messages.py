@@ -268,6 +268,7 @@ class Tensors(_Logged):
     from_tape: bool = False
     eager: bool = False
     loss_source: Annotated[dict[str, Any] | None, BeforeValidator(_read_source)] = None
+    cleared_source: Annotated[dict[str, Any] | None, BeforeValidator(_read_source)] = None
 
 
 class Rows(_Logged):

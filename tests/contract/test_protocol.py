@@ -155,6 +155,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
         "from_tape": True,
         "eager": True,
         "loss_source": {"file": "train.py", "line": 7, "code": "loss = mse(y, model(x))", "excerpt": None},
+        "cleared_source": {"file": "train.py", "line": 9, "code": "clear()", "excerpt": None},
     },
     "rows": rows_message(
         seq=1,

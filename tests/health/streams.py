@@ -105,6 +105,7 @@ class Run:
     from_tape: bool = False
     eager: bool = False
     loss_source: dict[str, Any] | None = None
+    cleared_source: dict[str, Any] | None = None
     """Whether gradients are known to be those of their own step."""
     scalar_names: list[str] = field(default_factory=lambda: list(SCALARS))
     operation_rows: np.ndarray = field(init=False)

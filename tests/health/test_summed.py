@@ -139,3 +139,45 @@ def test_gradients_that_were_0_and_are_not_any_more() -> None:
     """Their growth is beyond any float."""
     norms = np.where(ROWS < 250, 0.0, 1.0)
     assert not told(run(batches(0.0) * norms[:, None], norms).feed())
+
+
+def cycles(n_updates: int, norms: Any) -> Run:
+    """Gradients that are read from variables which are set back after so many updates each."""
+    found = Run(dense(3), n_steps=N, noise=0.02).set_loss(2.3).scale("gradient", norms)
+    found.from_tape = False
+    return found.add_scalar("sums_cleared", 1 + ROWS // n_updates)
+
+
+SELDOM = "The gradients that are applied add up over about {} updates, and are set back to zero only then"
+LINE = {"file": "train.py", "line": 9, "code": "clear()", "excerpt": None}
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("n_updates", [3, 10, 60])
+def test_sums_that_are_cleared_seldom(n_updates: int, batch: int) -> None:
+    sick = cycles(n_updates, np.sqrt(1 + (ROWS - 1) % n_updates))
+    sick.cleared_source = LINE
+    (found,) = sick.feed(batch=batch).findings()
+    told = round(N / (1 + N // n_updates))  # the last time has only begun
+    assert found.title == SELDOM.format(told)
+    assert found.source == LINE
+    assert found.hypotheses[0].cause.endswith(f"once in about {told} (train.py:9)")
+
+
+def test_sums_that_were_cleared_for_the_first_time_after_many_updates() -> None:
+    """They were told as never set back by then."""
+    (found,) = cycles(60, np.sqrt(1 + (ROWS - 1) % 60)).feed(batch=1).findings()
+    assert found.title == SELDOM.format(50)
+    assert "which runs" not in found.hypotheses[0].why
+
+
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        pytest.param(cycles(1, np.sqrt(ROWS)), id="after each update"),
+        pytest.param(cycles(10, np.sqrt(1.0 + ROWS % 2)), id="written into seldom, and no sum"),
+        pytest.param(cycles(200, np.minimum(ROWS, 1.5)), id="once"),
+    ],
+)
+def test_sums_that_are_cleared_as_they_should_be(healthy: Run) -> None:
+    assert healthy.feed().findings() == []

@@ -88,14 +88,23 @@ class Loop:
         self.update = update if is_update_eager else tf.function(update, jit_compile=is_jit)
         self.clear = (lambda: clear(sums)) if is_clear_apart else (lambda: None)
 
-    def run(self, n_updates):
+    def run(self, n_updates, every=1):
         for step in range(n_updates * N_MICRO):
+            if step % (N_MICRO * every) == 0 and every > 1:
+                self.clear()
             rows = slice(16 * step % 512, 16 * step % 512 + 16)
             self.add(tf.constant(X[rows]), tf.constant(Y[rows]))
             if step % N_MICRO == N_MICRO - 1:
                 self.update()
-                self.clear()
+                if every == 1:
+                    self.clear()
         return self.watched
+
+    def await_rows(self, step):
+        """Until the rows up to a step are read."""
+        deadline = time.monotonic() + 20
+        while self.watched._reader.last_step < step and time.monotonic() < deadline:
+            time.sleep(0.05)
 
 
 def cleared(recording):
@@ -106,6 +115,10 @@ def cleared(recording):
     place = table["scalars"].index("sums_cleared")
     assert all((m["scalars_present"][:, place] == 1).all() for m in recording.rows[stream])
     return float(recording.rows[stream][-1]["scalars"][-1, place])
+
+
+def seldom(recording):
+    return [one for one in diagnose(recording).findings() if "set back to zero only then" in one.title]
 
 
 def told(recording):
@@ -130,19 +143,17 @@ def test_what_is_cleared_before_the_first_step_alone_is_told(watch, read, is_upd
 
 @pytest.mark.parametrize("give", WAYS)
 def test_an_update_that_runs_eagerly(watch, read, give):
-    for clear, expected in ((kept, 0), (cleared_in_place, 1)):
+    for clear, expected in ((kept, 0), (cleared_in_place, 31)):
         recording = read(Loop(watch, give, clear, is_update_eager=True).run(30))
         assert cleared(recording) == expected
-        assert len(told(recording)) == 1 - expected
+        assert len(told(recording)) == (expected == 0)
 
 
 def test_what_is_cleared_late_is_over(watch, read):
     loop = Loop(watch, given_values, kept)
     loop.run(30)
     watched = loop.watched
-    deadline = time.monotonic() + 20
-    while watched._reader.last_step < 29 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    loop.await_rows(29)
     cleared_in_place(loop.sums)
     loop.run(5)
     (title,) = told(read(watched)) or [""]
@@ -154,18 +165,114 @@ def test_what_is_cleared_late_is_over(watch, read):
 @pytest.mark.parametrize("give", WAYS)
 def test_what_is_cleared_is_not_told(watch, read, give):
     recording = read(Loop(watch, give, cleared_in_place).run(30))
-    assert cleared(recording) == 1
+    assert cleared(recording) == 31
     assert told(recording) == []
 
 
 @pytest.mark.parametrize(
     ("clear", "is_apart", "expected"),
-    [(cleared_in_place, True, 1), (cleared_by_itself, False, 1), (cleared_by_itself, True, 1), (rebound, False, 0)],
+    [(cleared_in_place, True, 31), (cleared_by_itself, False, 31), (cleared_by_itself, True, 31), (rebound, False, 0)],
 )
 def test_ways_of_clearing(watch, read, clear, is_apart, expected):
     recording = read(Loop(watch, given_tensors, clear, is_clear_apart=is_apart).run(30))
     assert cleared(recording) == expected
-    assert len(told(recording)) == 1 - expected
+    assert len(told(recording)) == (expected == 0)
+    assert seldom(recording) == []
+
+
+def in_function(clear):
+    return tf.function(clear)
+
+
+def in_nested(clear):
+    inner = tf.function(clear)
+
+    def clear_within(sums):
+        inner(sums)
+
+    return tf.function(clear_within)
+
+
+def in_cond(clear):
+    def clear_if(sums):
+        if tf.reduce_sum(sums[0]) != 1e9:
+            clear(sums)
+
+    return tf.function(clear_if)
+
+
+def in_loop(clear):
+    def clear_twice(sums):
+        for _ in tf.range(2):
+            clear(sums)
+
+    return tf.function(clear_twice)
+
+
+def traced_before(clear):
+    compiled = tf.function(clear)
+    compiled.get_concrete_function([tf.Variable(tf.zeros(shape)) for shape in ((8, 8), (8,), (8, 1), (1,))])
+    return compiled
+
+
+def as_it_is(clear):
+    return clear
+
+
+EVERY = 6
+FORMS = [as_it_is, in_function, in_nested, in_cond]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("is_update_eager", [False, True])
+def test_what_is_cleared_once_in_several_updates_is_told(watch, read, form, is_update_eager):
+    loop = Loop(watch, given_means, form(cleared_in_place), is_clear_apart=True, is_update_eager=is_update_eager)
+    recording = read(loop.run(60, EVERY))
+    assert cleared(recording) == 60 / EVERY
+    (found,) = seldom(recording)
+    assert told(recording) == []
+    assert ("one.assign" if form is as_it_is else "lambda: clear(sums)") in found.source["code"]
+    assert f"about {EVERY}" in found.title
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_cleared_at_once_by_a_call_is_not(watch, read, form):
+    recording = read(Loop(watch, given_means, form(cleared_in_place), is_clear_apart=True).run(60))
+    assert cleared(recording) == 61
+    assert [*seldom(recording), *told(recording)] == []
+
+
+def test_a_function_that_was_traced_before_may_clear_whenever_it_is_called(watch, read):
+    other = traced_before(cleared_in_place)
+    loop = Loop(watch, given_means, cleared_in_place, is_clear_apart=True)
+    update, apart = loop.update, [tf.Variable(one) for one in loop.sums]
+    loop.update = lambda: (update(), other(apart))
+    recording = read(loop.run(60, EVERY))
+    assert cleared(recording) == 60 / EVERY + 60
+    assert seldom(recording) == []
+
+
+def test_clearings_in_a_compiled_loop_are_not_counted(watch, read):
+    recording = read(Loop(watch, given_means, in_loop(cleared_in_place), is_clear_apart=True).run(60, EVERY))
+    assert cleared(recording) > 50
+    assert seldom(recording) == []
+
+
+def test_updates_and_clearings_in_a_compiled_loop_are_not_told(watch, read):
+    loop = Loop(watch, given_means, kept)
+
+    @tf.function
+    def epoch():
+        for number in tf.range(6):
+            loop.add(tf.constant(X[:16]), tf.constant(Y[:16]) * tf.cast(number + 1, tf.float32))
+            loop.update()
+            cleared_in_place(loop.sums)
+
+    for _ in range(10):
+        epoch()
+    recording = read(loop.watched)
+    assert sum(len(m["steps"]) for m in recording.rows[0]) == 60
+    assert [*seldom(recording), *told(recording)] == []
 
 
 def test_compiled_by_xla(watch, read):

@@ -41,8 +41,8 @@ class Block:
         is_loss_finite: ``[n]`` False where a loss in the row is NaN or infinite.
         clipped_norm: ``[n]`` float64, the gradients' norm after the optimizer's clipping, NaN where it has none.
         is_update: ``[n]`` False where gradients were only added up (gradient accumulation).
-        sums_cleared: ``[n]`` float64, whether the variables that all gradients are read from were ever set back by
-            then; NaN where gradients are not read from variables.
+        sums_cleared: ``[n]`` float64, 0 where the variables that all gradients are read from were never set back by
+            then; else 1 and how often they were since the first step; NaN where gradients are not read from variables.
         outdated: ``[n]`` float64, the number whose bits tell which of `Setup.traced` would be others by then; NaN where
             none are known.
         alike: ``[n]`` float64, the number whose bits tell of which of `Setup.alike` each unit has been equal to

@@ -405,11 +405,13 @@ class Summed(Episode):
     Attributes:
         grown: the usual global norm over that of the first rows, when it was known.
         ratio: von Neumann's ratio of the gradients' means, the median over tensors: near 0 of a walk. None where it was
-            seen that nothing was written into the variables that gradients are read from.
+            seen that nothing was written into the variables that gradients are read from, or seldom.
+        uses: how many updates there are for each time that these are set back to zero; infinite if they never are.
     """
 
     grown: float = float("nan")
     ratio: float | None = None
+    uses: float = float("inf")
 
 
 @dataclass(eq=False)

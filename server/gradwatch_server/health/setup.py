@@ -42,6 +42,8 @@ class Setup(NamedTuple):
             are copies still, a scalar tells.
         script: the calls of the user's own code that made what is trained, and by which names it knows packages.
         loss_source: the user's line that made the loss; None where it is not known, or none of theirs.
+        cleared_source: the user's line that wrote into the variables that gradients are read from, before the first
+            step; None where it is not known, or gradients are read from none.
         from_tape: whether each gradient is known to be what a tape made of the very step that applies it.
         eager: whether its steps run eagerly, as far as is known.
     """
@@ -60,6 +62,7 @@ class Setup(NamedTuple):
     from_tape: bool = False
     eager: bool = False
     loss_source: Mapping[str, Any] | None = None
+    cleared_source: Mapping[str, Any] | None = None
 
     def find_call(self, role: str) -> Mapping[str, Any] | None:
         """The first of the user's calls with such a role; None where none is known."""

@@ -11,7 +11,8 @@ sum of n vectors is longer than the root of n times the length of all of them to
 
 Where the hook saw that all gradients come straight from the tape of the step that applies them there is nothing to look
 for. Where it saw that all are read from variables of the script's own it also says whether anything was ever
-written into these. If something was they are no such sums; if nothing was, growth alone tells.
+written into these, and how often. If something was at each step they are no such sums; if nothing was, or once in
+several steps, growth alone tells.
 """
 
 from __future__ import annotations
@@ -50,6 +51,12 @@ begins so too, and ends at ten times."""
 FIRST_ROWS: Final = 3
 KEPT_ROWS: Final = 20
 """Updates from variables that nothing was written into. Sums of 20 gradients have four times the norm of one."""
+CLEARED_MIN: Final = 3
+"""Times that sums were begun anew, where each time several updates followed."""
+USES_MIN: Final = 1.9
+"""Updates for each time that sums were set back to zero: one more time may be known already than its updates."""
+RISEN_FACTOR: Final = 1.3
+"""Times the very first norm, the usual one later between two times. The sum of two gradients has 1.4 times the norm."""
 SAME: Final = 1e-5
 """By how much of itself the norm of what is clipped may differ from step to step, for rounding."""
 TENSORS_MIN: Final = 3
@@ -79,11 +86,15 @@ class SummedRule:
         self._is_cleared: bool | None = None
         """Whether the variables that gradients are read from were set back by now; None: they are read from none."""
         self._kept: list[float] = []
+        self._cycle: list[float] = []
+        """The norms of the first updates: those before the sums were set back to zero first, and some after."""
+        self._n_updates, self._uses = 0, 0.0
         self.episodes: list[Summed] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without full statistics, or with a gradient that is not finite, say nothing."""
         self._look_at_sums(block)
+        self._count_uses(block)
         if self._is_cleared is None and len(self._means) < WINDOW_ROWS:
             self._take(block)
         for episode in self.episodes:
@@ -95,7 +106,7 @@ class SummedRule:
         is_known = ~np.isnan(block.sums_cleared)
         if self._is_cleared or not is_known.any():
             return
-        is_kept = np.cumsum(block.sums_cleared == 1) == 0
+        is_kept = np.cumsum(block.sums_cleared >= 1) == 0
         self._is_cleared = not is_kept.all()
         for row in np.flatnonzero(is_known & is_kept & block.is_update & np.isfinite(block.global_norm)).tolist():
             if len(self._kept) == WINDOW_ROWS:
@@ -108,6 +119,31 @@ class SummedRule:
         if self._is_cleared:
             for episode in self.episodes:
                 episode.closed_step = int(block.steps[is_kept.argmin()])
+
+    def _count_uses(self, block: Block) -> None:
+        """Follows how many updates there are for each time that the sums are set back to zero."""
+        if not (block.sums_cleared >= 0).any():
+            return
+        is_update = block.is_update & np.isfinite(block.global_norm)
+        self._cycle += block.global_norm[is_update][: WINDOW_ROWS - len(self._cycle)].tolist()
+        self._n_updates += int(is_update.sum())
+        n_cleared = float(np.nanmax(block.sums_cleared))
+        if n_cleared < CLEARED_MIN or self._n_updates < KEPT_ROWS:
+            return
+        is_first, self._uses = not self._uses, self._n_updates / n_cleared
+        if not is_first or self._uses < USES_MIN:
+            for episode in self.episodes:
+                episode.uses = self._uses if math.isfinite(episode.uses) else episode.uses
+            return
+        cycle = self._cycle[: max(2, round(self._uses))]
+        later = float(np.median(cycle[len(cycle) // 2 :]))
+        is_bounded = max(self._cycle) <= (1 + SAME) * min(self._cycle)
+        if cycle[0] > 0 and (is_bounded or later >= RISEN_FACTOR * cycle[0]):
+            step = int(block.steps[-1])
+            if not self.episodes:
+                self._first_step = step - self._n_updates + 1
+                self._open(step, self._n_updates, grown=later / cycle[0], ratio=None)
+            self.episodes[0].closed_step, self.episodes[0].uses = None, self._uses
 
     def _judge_kept(self, step: int) -> None:
         first, later = self._kept[0], float(np.median(self._kept[-KEPT_ROWS // 2 :]))

@@ -815,6 +815,20 @@ def advise_summed() -> list[Hypothesis]:
     ]
 
 
+def advise_seldom(n: int, source: Mapping[str, Any] | None) -> Hypothesis:
+    """The cause of gradients that are set back to zero once in ``n`` updates, perhaps by a line."""
+    at = f"{say_line(source)[2:-1]} clears them, which runs" if source else "What clears them runs"
+    return Hypothesis(
+        f"The sums of gradients are not set back to zero after each update, but once in about {n:,}{say_line(source)}",
+        0.95,
+        f"{at} outside the loop that applies them, as once an epoch. Until then every old gradient goes into every "
+        "later update: steps in directions that are long out of date, and the longer the more updates an epoch has.",
+        "Set the sums back to zero right after `apply_gradients`, in the same loop or function, and train from the "
+        "start.",
+        RESET_CODE,
+    )
+
+
 def advise_unreduced(slip: Mapping[str, Any]) -> Hypothesis:
     """A loss that is one number for each sample, as the cause of steps that are too large."""
     place = say_line(slip.get("source"))

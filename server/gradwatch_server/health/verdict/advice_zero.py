@@ -99,6 +99,14 @@ HOLDING_CODE: Final = """\
 def __init__(self, {name}, **options):
     super().__init__(**options)
     self.{name} = {name}                        # Keras tracks it from here on; call self.{name}(...)"""
+HELD_CODE: Final = """\
+class {name}(tf.keras.layers.Layer):
+    def __init__(self, *arguments, **options):
+        super().__init__(**options)                           # before the layers are set
+        ...                                                   # as it was
+
+    def call(self, x):                                        # instead of __call__
+        ..."""
 UNTRACKED_CODE: Final = """\
 # instead of self.table = tf.Variable(start, name="table"), which Keras 3 does not track:
 self.table = tf.keras.Variable(start, name="table")
@@ -300,6 +308,8 @@ def advise_untracked(names: Sequence[str], confidence: float = 0.7) -> list[Hypo
 def advise_outside(slip: Mapping[str, Any]) -> Hypothesis:
     """A layer that another one's code calls by a name from outside, as the cause where nothing trains it."""
     name, layer, place = slip["name"], slip["layer"], say_line(slip.get("source"))
+    if "held" in slip:
+        return _advise_held(slip)
     is_lambda = slip["type"] == "Lambda"
     return Hypothesis(
         f"{layer} calls {name}, which no model holds{place}",
@@ -312,6 +322,25 @@ def advise_outside(slip: Mapping[str, Any]) -> Hypothesis:
         if is_lambda
         else f"Hold {name} as an attribute of the layer, and call that.",
         OUTSIDE_CODE.format(name=name) if is_lambda else HOLDING_CODE.format(name=name),
+    )
+
+
+def _advise_held(slip: Mapping[str, Any]) -> Hypothesis:
+    """Layers within an object that is none."""
+    name, layer, held = slip["name"], slip["layer"], str(slip["held"])
+    is_function = held == "function"
+    what = f"a {held}" if is_function else f"an object of class {held}"
+    return Hypothesis(
+        f"{layer} holds layers in {what}, where Keras does not find them{say_line(slip.get('source'))}",
+        0.95,
+        f"Keras finds a layer's variables in its attributes, and in layers, lists and dicts there. `{name}` is {what}, "
+        "which is no layer: the variables of what it holds are not in `model.trainable_variables`, and no optimizer is "
+        "given them. So they keep their initial values, and are not saved with the model.",
+        f"Hold the layers that `{name}` calls as attributes of {layer} too."
+        if is_function
+        else f"Make {held} a `keras.layers.Layer` (call `super().__init__()` first, and rename `__call__` to `call`), "
+        f"or hold its layers in a list of {layer}.",
+        HELD_CODE.format(name=held if not is_function else "Block"),
     )
 
 

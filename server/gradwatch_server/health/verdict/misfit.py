@@ -46,6 +46,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_posterior,
     advise_relapse,
     advise_runaway,
+    advise_seldom,
     advise_squashed,
     advise_starved,
     advise_stuck,
@@ -476,7 +477,9 @@ def tell_overclipped(lead: Overclipped, scene: Scene) -> Finding:
 
 
 def tell_summed(lead: Summed, scene: Scene) -> Finding:
-    """The finding of gradients that are added up and never set back to zero."""
+    """The finding of gradients that are added up and never set back to zero, or not after each update."""
+    if math.isfinite(lead.uses):
+        return _tell_seldom(lead, scene)
     grown = f"The gradient has grown by a factor of {say_number(lead.grown)} since {say_step(lead.first_step)}"
     if lead.grown < GROWN_FACTOR:
         grown = "The gradient is clipped to the same norm at every step, so its growth cannot be seen"
@@ -501,6 +504,26 @@ def tell_summed(lead: Summed, scene: Scene) -> Finding:
         ),
         hypotheses=advise_summed(),
         subject="sums of gradients",
+    )
+
+
+def _tell_seldom(lead: Summed, scene: Scene) -> Finding:
+    """The finding of gradients that are set back to zero once in several updates."""
+    source = scene.facts.setups[lead.stream].cleared_source
+    n = round(lead.uses)
+    return tell(
+        lead,
+        scene,
+        title=f"The gradients that are applied add up over about {n:,} updates, and are set back to zero only then",
+        evidence=scene.evidence(
+            "All gradients are read from variables of the script's own, to which the gradients of batches are added. "
+            f"There were about {n:,} updates for each time that another number was written into these.",
+            grown=lead.grown,
+            updates_per_clearing=lead.uses,
+        ),
+        hypotheses=[advise_seldom(n, source)],
+        subject="sums of gradients",
+        source=None if source is None else dict(source),
     )
 
 
