@@ -22,8 +22,10 @@ from gradwatch.protocol import (
     PADDED_PLACE,
     ROUNDED_PLACE,
     SAME_PLACE,
+    TRUNCATED_PLACE,
     TWICE_PLACE,
 )
+from gradwatch.truncated import are_scaled
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -65,6 +67,8 @@ class Compared(NamedTuple):
             scores are left out (`shifted.find_moved`); or None.
         are_windows: whether sequences are windows of a series: a target is to come after the last time of its own.
         is_zero_masked: whether 0 is masked among sequences of words (`masked.find_masked`).
+        truncated: what is cut to whole numbers that look up a table (`truncated.find_truncated`), in the order of these
+            slips; None for one that is not known.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -77,6 +81,7 @@ class Compared(NamedTuple):
     moved: Tensor | None = None
     are_windows: bool = False
     is_zero_masked: bool = False
+    truncated: Sequence[Tensor | None] = ()
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -91,7 +96,7 @@ def find_leaked(compared: Compared) -> Tensor:
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
     a loss moves its targets by a step, whether they are the next numbers before that; where 0 is masked, whether it
-    stands among other numbers.
+    stands among other numbers; and of ids that are cut to whole numbers, before all else, whether they were scaled.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -114,7 +119,7 @@ def find_leaked(compared: Compared) -> Tensor:
             sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
             if (columns := _columns(values, target, is_window=is_window)) is not None:
                 place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
-                place = tf.where(place < MASKED_PLACE, place, 0.0) if is_window else place
+                place = tf.where(place < TRUNCATED_PLACE, place, 0.0) if is_window else place
             elif _are_words(values, target):
                 is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
                 place = _place_of_all(values, target, is_next_seen=is_seen)
@@ -124,7 +129,11 @@ def find_leaked(compared: Compared) -> Tensor:
             found = tf.where((found > 0) | (found < 0), found, place)
     if compared.is_zero_masked:
         found = _find_among(compared, found)
-    return found if compared.end_of is None else _find_padded(compared, found)
+    found = found if compared.end_of is None else _find_padded(compared, found)
+    for number, given in reversed(list(enumerate(compared.truncated))):
+        if given is not None:
+            found = tf.where(are_scaled(given), float(number * LEAKED_PLACES + TRUNCATED_PLACE), found)
+    return found
 
 
 def _find_twice(inputs: Sequence[Tensor], moved: Tensor) -> Tensor | None:
@@ -203,7 +212,7 @@ def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | Non
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < MASKED_PLACE else None
+    return values if values.shape[-1] < TRUNCATED_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

@@ -75,6 +75,7 @@ from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
 from gradwatch.timed import find_timed
 from gradwatch.towers import find_towers
+from gradwatch.truncated import find_truncated
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
@@ -416,6 +417,7 @@ def find_slips(
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),
+        lambda: find_truncated(forward, layer_paths),
         lambda: find_conditions(forward, trained, layer_paths),
         lambda: find_summed(whole, layer_paths),
         lambda: find_left(forward, layer_paths),

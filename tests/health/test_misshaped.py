@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch.protocol import LEAKED_PLACES, TRUNCATED_PLACE
 from tests.health.streams import COLUMN, Run, call, dense
 
 N = 240
@@ -852,3 +853,35 @@ def test_pairs_that_are_taken_for_one_another(by: str, cause: str, batch: int) -
 )
 def test_other_pairs_are_not(of_inputs: np.ndarray, of_outputs: np.ndarray) -> None:
     assert contrasting("labels", of_inputs, of_outputs).feed().findings() == []
+
+
+def cut(leaked: np.ndarray, **slip: Any) -> list[str]:
+    """What is told of the ids of two casts, of which each row tells this."""
+    place = {"type": "Cast", "layer": "mix", "rows": 40}
+    casts = [place | {"name": f"Cast_{n}", "source": SOURCE | {"line": n}, "truncates": n} | slip for n in (1, 2)]
+    run = run_of(FALLING, slips=casts).add_scalar("leaked", leaked)
+    return [one.title for one in run.feed().findings()]
+
+
+CUT = "Ids are cut to whole numbers after they were scaled: nearly all become 0"
+FIRST, SECOND = float(TRUNCATED_PLACE), float(LEAKED_PLACES + TRUNCATED_PLACE)
+
+
+def test_ids_that_were_scaled_are_told_of_the_cast_that_has_them() -> None:
+    assert cut(np.full(N, FIRST)) == [f"{CUT} (train.py:1)"]
+    assert cut(np.full(N, SECOND)) == [f"{CUT} (train.py:2)"]
+    assert cut(np.where(np.arange(N) % 30 == 1, FIRST, np.nan), source=None) == [f"{CUT} (mix)"]
+
+
+@pytest.mark.parametrize(
+    "leaked",
+    [
+        np.zeros(N),
+        np.full(N, np.nan),
+        np.where(np.arange(N) == 17, 0.0, FIRST),  # once there was more left of them
+        np.where(np.arange(N) < 4, FIRST, np.nan),
+    ],
+    ids=["whole", "unknown", "not always", "few"],
+)
+def test_other_ids_are_not(leaked: np.ndarray) -> None:
+    assert cut(leaked) == []

@@ -1186,6 +1186,8 @@ class SlipKind(Enum):
     """Errors are divided by targets, some of which are 0."""
     ROUNDED = auto()
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
+    TRUNCATED = auto()
+    """Ids that were scaled are cut to whole numbers."""
     CONTRAST = auto()
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
@@ -1426,6 +1428,7 @@ _BY_FIELD: Final = {
     "twins": SlipKind.TWINS,
     "relative": SlipKind.RELATIVE,
     "rounded": SlipKind.ROUNDED,
+    "truncates": SlipKind.TRUNCATED,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
