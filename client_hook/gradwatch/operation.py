@@ -58,6 +58,7 @@ from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, 
 from gradwatch.overlap import find_overlap
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
+from gradwatch.peeking import find_peeking
 from gradwatch.penalty import find_unadded, find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.quantile import find_quantile
@@ -443,6 +444,7 @@ def find_slips(
         lambda: find_twins(forward, layer_paths),
         lambda: find_blank(forward),
         lambda: find_shifts(forward),
+        lambda: find_peeking(forward, outputs, layer_paths),
         lambda: find_ends(forward, layer_paths),
         lambda: find_masked(forward, layer_paths, files),
         lambda: find_heads(forward, layer_paths),

@@ -855,6 +855,22 @@ def test_other_pairs_are_not(of_inputs: np.ndarray, of_outputs: np.ndarray) -> N
     assert contrasting("labels", of_inputs, of_outputs).feed().findings() == []
 
 
+@pytest.mark.parametrize(
+    ("by", "layer", "words"),
+    [
+        ("Conv2D", "net/conv1d", "a convolution that is padded on both sides (net/conv1d)"),
+        ("ReverseV2", "", "a layer that reads the sequence from its end"),
+        ("Softmax", "attend", "an attention without a causal mask (attend)"),
+    ],
+)
+def test_a_series_that_sees_its_next_value_is_told_whatever_the_loss(by: str, layer: str, words: str) -> None:
+    slip = {"type": "Next", "name": "sub", "layer": layer, "source": SOURCE, "peeks": by}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title.startswith("The model sees what it is to predict: each time's target is the next value")
+    assert found.title.endswith("(train.py:7)")
+    assert found.hypotheses[0].cause == f"The model looks at the times to come, through {words}"
+
+
 def cut(leaked: np.ndarray, **slip: Any) -> list[str]:
     """What is told of the ids of two casts, of which each row tells this."""
     place = {"type": "Cast", "layer": "mix", "rows": 40}
