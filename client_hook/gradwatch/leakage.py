@@ -22,8 +22,10 @@ from gradwatch.protocol import (
     PADDED_PLACE,
     ROUNDED_PLACE,
     SAME_PLACE,
+    TRUNCATED_PLACE,
     TWICE_PLACE,
 )
+from gradwatch.truncated import are_scaled
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -65,6 +67,8 @@ class Compared(NamedTuple):
             scores are left out (`shifted.find_moved`); or None.
         are_windows: whether sequences are windows of a series: a target is to come after the last time of its own.
         is_zero_masked: whether 0 is masked among sequences of words (`masked.find_masked`).
+        truncated: what is cut to whole numbers that look up a table (`truncated.find_truncated`), in the order of these
+            slips; None for one that is not known.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -77,6 +81,7 @@ class Compared(NamedTuple):
     moved: Tensor | None = None
     are_windows: bool = False
     is_zero_masked: bool = False
+    truncated: Sequence[Tensor | None] = ()
 
 
 def find_leaked(compared: Compared) -> Tensor:
@@ -86,12 +91,13 @@ def find_leaked(compared: Compared) -> Tensor:
     window of a series: to remember the first may be the task, and each but the last of a text's next words stands in
     the text. An input of one number is left out (a condition of the model, such as the label of an image), and so is
     one of the target's own form (what an autoencoder is given), unless both are integers: then it is asked whether they
-    are the same, or the target one step ahead of what a model is given that sees all steps. A reward is no target.
+    are the same. Of either kind it is asked whether the target is one step ahead of what a model is given that sees all
+    steps. A reward is no target.
     Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
     a loss moves its targets by a step, whether they are the next numbers before that; where 0 is masked, whether it
-    stands among other numbers.
+    stands among other numbers; and of ids that are cut to whole numbers, before all else, whether they were scaled.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -110,21 +116,32 @@ def find_leaked(compared: Compared) -> Tensor:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
             continue
         for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
-            is_window = compared.are_windows and values.shape.rank == 3 and values.dtype.is_floating
-            sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
-            if (columns := _columns(values, target, is_window=is_window)) is not None:
-                place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
-                place = tf.where(place < MASKED_PLACE, place, 0.0) if is_window else place
-            elif _are_words(values, target):
-                is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
-                place = _place_of_all(values, target, is_next_seen=is_seen)
-            else:
-                continue
-            place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
-            found = tf.where((found > 0) | (found < 0), found, place)
+            if (looked := _look_at(values, target, compared)) is not None:
+                place, sign = looked
+                place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
+                found = tf.where((found > 0) | (found < 0), found, place)
     if compared.is_zero_masked:
         found = _find_among(compared, found)
-    return found if compared.end_of is None else _find_padded(compared, found)
+    found = found if compared.end_of is None else _find_padded(compared, found)
+    for number, given in reversed(list(enumerate(compared.truncated))):
+        if given is not None:
+            found = tf.where(are_scaled(given), float(number * LEAKED_PLACES + TRUNCATED_PLACE), found)
+    return found
+
+
+def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor, float] | None:
+    """The place of a target in an input, and -1 where it is at its last time, or in all of them; None for no place."""
+    if _is_series_seen(values, target, compared.pairs):
+        return _place_of_next(values, target), -1.0
+    is_window = compared.are_windows and values.shape.rank == 3 and values.dtype.is_floating
+    sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
+    if (columns := _columns(values, target, is_window=is_window)) is not None:
+        place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
+        return (tf.where(place < TRUNCATED_PLACE, place, 0.0) if is_window else place), sign
+    if _are_words(values, target):
+        is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
+        return _place_of_all(values, target, is_next_seen=is_seen), sign
+    return None
 
 
 def _find_twice(inputs: Sequence[Tensor], moved: Tensor) -> Tensor | None:
@@ -203,12 +220,34 @@ def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | Non
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < MASKED_PLACE else None
+    return values if values.shape[-1] < TRUNCATED_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:
     """Whether both are a batch of sequences of integers, ``[n, time]``."""
     return all(one.shape.rank == 2 and one.dtype.is_integer for one in (values, target))
+
+
+def _is_series_seen(values: Tensor, target: Tensor, pairs: Sequence[Pair]) -> bool:
+    """Whether both are real numbers of the same times, and what is compared with the target sees later ones."""
+    is_series = values.dtype.is_floating and target.dtype.is_floating and values.shape.rank in (2, 3)
+    forms = [
+        one.shape[1:-1] if one.shape.rank == 3 and one.shape[-1] == 1 else one.shape[1:] for one in (values, target)
+    ]
+    if not is_series or not target.shape.rank or not forms[0].is_fully_defined() or forms[0] != forms[1]:
+        return False
+    return any(one.target is target and sees_later(one.output, values, values.shape[1]) for one in pairs)
+
+
+def _place_of_next(values: Tensor, target: Tensor) -> Tensor:
+    """`NEXT_PLACE` where each time's target is exactly the sequence at the next one; NaN where it never varies."""
+    values, target = (
+        tf.cast(tf.reshape(one, [tf.shape(one)[0], values.shape[1], -1]), tf.float32) for one in (values, target)
+    )
+    n = tf.minimum(tf.shape(values)[0], tf.shape(target)[0])
+    is_next = tf.reduce_all(values[:n, 1:] == target[:n, :-1])
+    is_known = (n >= SAMPLES_MIN) & tf.reduce_any(values[:, 1:] != values[:, :-1])
+    return tf.where(is_known, tf.where(is_next, float(NEXT_PLACE), 0.0), _NAN)
 
 
 def _place_of_all(values: Tensor, target: Tensor, *, is_next_seen: bool) -> Tensor:

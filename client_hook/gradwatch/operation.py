@@ -58,6 +58,7 @@ from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, 
 from gradwatch.overlap import find_overlap
 from gradwatch.padded import find_ends
 from gradwatch.paired import find_pairs, find_twins
+from gradwatch.peeking import find_peeking
 from gradwatch.penalty import find_unadded, find_unpenalised
 from gradwatch.protocol import OPERATION_STATISTICS
 from gradwatch.quantile import find_quantile
@@ -75,6 +76,7 @@ from gradwatch.tap import find_handle, find_outer
 from gradwatch.tiled import find_tiled
 from gradwatch.timed import find_timed
 from gradwatch.towers import find_towers
+from gradwatch.truncated import find_truncated
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
 from gradwatch.unordered import find_unordered
@@ -418,6 +420,7 @@ def find_slips(
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),
+        lambda: find_truncated(forward, layer_paths),
         lambda: find_conditions(forward, trained, layer_paths),
         lambda: find_summed(whole, layer_paths),
         lambda: find_left(forward, layer_paths),
@@ -443,6 +446,7 @@ def find_slips(
         lambda: find_twins(forward, layer_paths),
         lambda: find_blank(forward),
         lambda: find_shifts(forward),
+        lambda: find_peeking(forward, outputs, layer_paths),
         lambda: find_ends(forward, layer_paths),
         lambda: find_masked(forward, layer_paths, files),
         lambda: find_heads(forward, layer_paths),

@@ -39,6 +39,7 @@ from gradwatch.shifted import find_moved
 from gradwatch.sums import count_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
+from gradwatch.truncated import find_given
 from gradwatch.weight import STORED, Part, blocks_where, keep_nothing, keep_where, store_where, wait_for
 from gradwatch.xla import cond, is_under_xla, math_here, once
 
@@ -572,6 +573,8 @@ class Stream:
         difference = find_difference(enclosing_graphs()) if self._is_rounded else None
         moved = find_moved(enclosing_graphs()) if self._is_moved and compared.inputs else None
         contrast = find_contrast(enclosing_graphs()) if CONTRASTS[0] in self.scalars else None
+        casts = [slip["name"] for slip in self._setup["slips"] if "truncates" in slip]
+        truncated = find_given(enclosing_graphs(), casts) if casts else []
         compared = compared._replace(
             must_differ=self._must_differ,
             labels=labels,
@@ -580,11 +583,12 @@ class Stream:
             moved=moved,
             are_windows=self._has_windows,
             is_zero_masked=self._is_zero_masked,
+            truncated=truncated,
         )
         pairs = {pair.name: pair for pair in compared.pairs if pair.name in self._correlated}
         is_alone = compared.must_differ or self._end_of is not None or self._is_zero_masked
         has_two = compared.inputs and (compared.targets or is_alone)
-        if not pairs and not has_two and all(one is None for one in (labels, difference, moved, contrast)):
+        if not (pairs or has_two) and all(one is None for one in (labels, difference, moved, contrast, *truncated)):
             return nothing
 
         def look() -> Tensor:

@@ -31,6 +31,7 @@ __all__ = [
     "ROUNDED_PLACE",
     "SAME_PLACE",
     "STATISTICS",
+    "TRUNCATED_PLACE",
     "TWICE_PLACE",
     "columns_message",
     "decode",
@@ -87,6 +88,8 @@ TWICE_PLACE: Final = LEAKED_PLACES - 6
 """In place of the column: the targets of a sequence of integers are its next numbers, and the loss moves them again."""
 MASKED_PLACE: Final = LEAKED_PLACES - 7
 """Likewise: 0 stands among the numbers of sequences, and is masked as padding."""
+TRUNCATED_PLACE: Final = LEAKED_PLACES - 8
+"""In place of the column, the input being the cast of that number: ids with fractions of which 0 and 1 are left."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

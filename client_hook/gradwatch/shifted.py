@@ -15,13 +15,15 @@ import tensorflow as tf
 from gradwatch.origin import source_of
 from gradwatch.walk import GIVEN, passed, reads_variable
 
-__all__ = ["find_moved", "find_shifts"]
+__all__ = ["OF_TIME", "ends_of", "find_moved", "find_shifts"]
 
 HANDING: Final = frozenset({"Cast", "Identity"})
 SAME: Final = HANDING | {"Reshape"}
 """What stands between a slice and the loss."""
 SCORING: Final = SAME | {"ClipByValue", "Log", "Maximum", "Minimum"}
 SEQUENCE_RANK: Final = 2
+OF_TIME: Final = 0b11
+"""The bits of the axes of samples and times."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -60,16 +62,20 @@ def _moved_by(op: Any) -> Any | None:
         return None
     given = targets.inputs[0]
     is_given = passed(given, HANDING).type in GIVEN and given.shape.rank == SEQUENCE_RANK
-    is_moved = _ends_of(targets) == (1, None) and _ends_of(scores) == (None, -1)
+    is_moved = ends_of(targets) == (1, None) and ends_of(scores) == (None, -1)
     return targets if is_given and is_moved and reads_variable(scores.inputs[0], None) else None
 
 
-def _ends_of(slices: Any) -> tuple[int | None, int | None] | None:
-    """Where a slice begins and ends in the axis of time, None for an end of that; None where it does more."""
+def ends_of(slices: Any) -> tuple[int | None, int | None] | None:
+    """Where a slice begins and ends in the axis of time, None for an end of that; None where it does more.
+
+    It may be one of the features too.
+    """
     begin, end, strides = (tf.get_static_value(one) for one in slices.inputs[1:])
     if any(one is None or len(one) < SEQUENCE_RANK for one in (begin, end, strides)) or (strides != 1).any():
         return None
-    if any(slices.get_attr(name) for name in ("new_axis_mask", "shrink_axis_mask", "ellipsis_mask")):
+    is_other = any(slices.get_attr(name) for name in ("new_axis_mask", "ellipsis_mask"))
+    if is_other or slices.get_attr("shrink_axis_mask") & OF_TIME or begin[0] or not slices.get_attr("end_mask") & 1:
         return None
     begins, ends = slices.get_attr("begin_mask"), slices.get_attr("end_mask")
     length = slices.inputs[0].shape[1]

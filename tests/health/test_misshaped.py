@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch.protocol import LEAKED_PLACES, TRUNCATED_PLACE
 from tests.health.streams import COLUMN, Run, call, dense
 
 N = 240
@@ -860,3 +861,51 @@ def test_pairs_that_were_coming_apart_when_the_run_ended() -> None:
 )
 def test_other_pairs_are_not(of_inputs: np.ndarray, of_outputs: np.ndarray) -> None:
     assert contrasting("labels", of_inputs, of_outputs).feed().findings() == []
+
+
+@pytest.mark.parametrize(
+    ("by", "layer", "words"),
+    [
+        ("Conv2D", "net/conv1d", "a convolution that is padded on both sides (net/conv1d)"),
+        ("ReverseV2", "", "a layer that reads the sequence from its end"),
+        ("Softmax", "attend", "an attention without a causal mask (attend)"),
+    ],
+)
+def test_a_series_that_sees_its_next_value_is_told_whatever_the_loss(by: str, layer: str, words: str) -> None:
+    slip = {"type": "Next", "name": "sub", "layer": layer, "source": SOURCE, "peeks": by}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title.startswith("The model sees what it is to predict: each time's target is the next value")
+    assert found.title.endswith("(train.py:7)")
+    assert found.hypotheses[0].cause == f"The model looks at the times to come, through {words}"
+
+
+def cut(leaked: np.ndarray, **slip: Any) -> list[str]:
+    """What is told of the ids of two casts, of which each row tells this."""
+    place = {"type": "Cast", "layer": "mix", "rows": 40}
+    casts = [place | {"name": f"Cast_{n}", "source": SOURCE | {"line": n}, "truncates": n} | slip for n in (1, 2)]
+    run = run_of(FALLING, slips=casts).add_scalar("leaked", leaked)
+    return [one.title for one in run.feed().findings()]
+
+
+CUT = "Ids are cut to whole numbers after they were scaled: nearly all become 0"
+FIRST, SECOND = float(TRUNCATED_PLACE), float(LEAKED_PLACES + TRUNCATED_PLACE)
+
+
+def test_ids_that_were_scaled_are_told_of_the_cast_that_has_them() -> None:
+    assert cut(np.full(N, FIRST)) == [f"{CUT} (train.py:1)"]
+    assert cut(np.full(N, SECOND)) == [f"{CUT} (train.py:2)"]
+    assert cut(np.where(np.arange(N) % 30 == 1, FIRST, np.nan), source=None) == [f"{CUT} (mix)"]
+
+
+@pytest.mark.parametrize(
+    "leaked",
+    [
+        np.zeros(N),
+        np.full(N, np.nan),
+        np.where(np.arange(N) == 17, 0.0, FIRST),  # once there was more left of them
+        np.where(np.arange(N) < 4, FIRST, np.nan),
+    ],
+    ids=["whole", "unknown", "not always", "few"],
+)
+def test_other_ids_are_not(leaked: np.ndarray) -> None:
+    assert cut(leaked) == []

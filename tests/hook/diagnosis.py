@@ -66,6 +66,7 @@ KNOWN = (
     "rescales",
     "scarce",
     "shifts",
+    "truncates",
     "unbounded",
     "unconverted",
     "undropped",

@@ -1188,6 +1188,10 @@ class SlipKind(Enum):
     """Errors are divided by targets, some of which are 0."""
     ROUNDED = auto()
     """Of a variance, as the difference of two large numbers, nothing but rounding is left."""
+    TRUNCATED = auto()
+    """Ids that were scaled are cut to whole numbers."""
+    PEEKING = auto()
+    """Input and target are cut from one sequence, and each time sees the next."""
     CONTRAST = auto()
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
@@ -1428,6 +1432,8 @@ _BY_FIELD: Final = {
     "twins": SlipKind.TWINS,
     "relative": SlipKind.RELATIVE,
     "rounded": SlipKind.ROUNDED,
+    "truncates": SlipKind.TRUNCATED,
+    "peeks": SlipKind.PEEKING,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,

@@ -27,6 +27,7 @@ from gradwatch.protocol import (
     PADDED_PLACE,
     ROUNDED_PLACE,
     SAME_PLACE,
+    TRUNCATED_PLACE,
     TWICE_PLACE,
 )
 from gradwatch_server.health.block import Block
@@ -36,7 +37,7 @@ from gradwatch_server.health.table import TensorTable
 
 __all__ = ["LeakedRule"]
 
-OTHERS: Final = (PADDED_PLACE, ROUNDED_PLACE)
+OTHERS: Final = (PADDED_PLACE, ROUNDED_PLACE, TRUNCATED_PLACE)
 """What other rules take."""
 CONFIRM_ROWS: Final = 10
 """Rows that know of it, in a run: in one batch a column may fit by chance."""

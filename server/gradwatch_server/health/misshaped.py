@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from gradwatch.protocol import ROUNDED_PLACE
+from gradwatch.protocol import LEAKED_PLACES, ROUNDED_PLACE, TRUNCATED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.contrast import ContrastTally
 from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, WORDS, Misshaped, Phase, SlipKind, is_single
@@ -42,6 +42,8 @@ CALLS_ROWS: Final = 50
 TABLE_RANK: Final = 2
 ROUNDED_ROWS: Final = 5
 """Full rows in which most variances were rounding."""
+TRUNCATED_ROWS: Final = 5
+"""Full rows in all of which ids had fractions."""
 BELOW_ROWS: Final = 5
 """Rows with a sum of errors below 0: their weights are."""
 ZEROS_SHARE: Final = 1e-3
@@ -219,7 +221,9 @@ class MisshapedRule:
         self._contrast = ContrastTally()
         self._is_floored = False
         """Whether what is fed, or is to be learned, has nothing but 0 and 1, and 0 for the most part."""
-        self._n_targets = self._n_zero = self._n_rounded = self._n_below = 0
+        self._n_targets = self._n_zero = self._n_below = 0
+        self._places = Counter[int]()
+        """In how many full rows ``leaked`` was what."""
         self._inputs = table.entering("input")
         self._means: list[float] = []
         self._deviation = math.nan
@@ -256,7 +260,7 @@ class MisshapedRule:
             self._look_at_zeros(block)
         if any(what is SlipKind.HINGE for what, _ in self._waiting):
             self._look_at_labels(block)
-        self._n_rounded += int((block.leaked == ROUNDED_PLACE).sum())
+        self._places.update(block.leaked[np.isfinite(block.leaked)].astype(int).tolist())
         self._n_below += int((block.loss < 0).sum())
         self._contrast.feed(block)
         if any(what is SlipKind.FLOORED for what, _ in self._waiting):
@@ -403,6 +407,9 @@ class MisshapedRule:
             return self._is_of_images(what, slip)
         if what is SlipKind.RESIZED and slip.get("uncast"):
             return any(len(self._table.shapes[column]) in IMAGE_RANKS for column in self._targets)
+        if what is SlipKind.TRUNCATED:
+            place = (int(slip["truncates"]) - 1) * LEAKED_PLACES + TRUNCATED_PLACE
+            return self._places[place] == self._places.total() >= TRUNCATED_ROWS
         is_shown = None if slip.get("padded") else self._SHOWN.get(what)
         return is_shown is None or is_shown(self)
 
@@ -411,7 +418,7 @@ class MisshapedRule:
         SlipKind.UNSHIFTED: lambda rule: (rule._n_graph_rows >= GRAPH_ROWS and not rule._is_shifted) or rule._is_offset,
         SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
-        SlipKind.ROUNDED: lambda rule: rule._n_rounded >= ROUNDED_ROWS,
+        SlipKind.ROUNDED: lambda rule: rule._places[ROUNDED_PLACE] >= ROUNDED_ROWS,
         SlipKind.CONTRAST: lambda rule: rule._contrast.is_contrary,
         SlipKind.UNPRICED: lambda rule: rule._n_below >= BELOW_ROWS,
         SlipKind.FLOORED: lambda rule: rule._is_floored,

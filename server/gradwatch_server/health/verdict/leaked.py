@@ -10,7 +10,7 @@ from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene, tell
 
-__all__ = ["advise_views", "tell_leaked"]
+__all__ = ["MASK_CODE", "advise_views", "tell_leaked"]
 
 COLUMN_CODE: Final = """\
 x = np.delete(x, {column}, axis=1)                    # the column that is the target

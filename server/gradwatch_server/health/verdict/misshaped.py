@@ -12,7 +12,7 @@ from gradwatch_server.health.verdict.advice_stall import advise_crossing, say_cr
 from gradwatch_server.health.verdict.advice_zero import advise_mask, advise_sole
 from gradwatch_server.health.verdict.built import BUILT
 from gradwatch_server.health.verdict.fed import FED, order_of_axes
-from gradwatch_server.health.verdict.leaked import advise_views
+from gradwatch_server.health.verdict.leaked import MASK_CODE, advise_views
 from gradwatch_server.health.verdict.operation import say_line, say_source
 from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
 from gradwatch_server.health.verdict.scene import Scene, tell
@@ -90,6 +90,9 @@ ROUNDED_CODE: Final = """\
 mean = tf.reduce_mean(x, axis=1, keepdims=True)
 variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)
 # or tf.math.reduce_variance(x, axis=1, keepdims=True)"""
+TRUNCATED_CODE: Final = """\
+measured = table[:, 2:]                            # without the ids, here columns 0 and 1
+table[:, 2:] = (measured - measured.mean(axis=0)) / measured.std(axis=0)"""
 CONTRAST_LABELS_CODE: Final = """\
 # same: 1 where both are of one kind, 0 where they are not
 loss = tf.reduce_mean(same * distance**2 + (1 - same) * tf.maximum(margin - distance, 0.0) ** 2)"""
@@ -1545,6 +1548,54 @@ def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_truncated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, rows = lead.slip["layer"], lead.slip["rows"]
+    place = say_line(lead.slip.get("source")) or (f" ({layer})" if layer else "")
+    return (
+        f"Ids are cut to whole numbers after they were scaled: nearly all become 0{place}",
+        (
+            f"Ids that tell {rows} rows apart are made of floating-point numbers. In each batch checked most of these "
+            "had a fraction, and all were above -2 and below 2: without the fraction nothing but -1, 0 and 1 is left."
+        ),
+        Hypothesis(
+            f"The ids were scaled together with the measured columns{place}",
+            0.93,
+            "A scaler brings every column to between 0 and 1, or to a deviation of 1. The cast to whole numbers cuts "
+            "that off, so that nearly all ids read the same row, and what belongs to each id cannot be learned.",
+            "Scale the measured columns only, and leave the ids the whole numbers they were.",
+            TRUNCATED_CODE,
+        ),
+    )
+
+
+PEEKING_WORDS: Final = {
+    "Conv2D": ("a convolution that is padded on both sides", 'Use `padding="causal"` in the convolutions.'),
+    "ReverseV2": ("a layer that reads the sequence from its end", "Leave out `Bidirectional` and `go_backwards`."),
+    "Softmax": ("an attention without a causal mask", "Give the attention a causal mask: `use_causal_mask=True`."),
+}
+
+
+def _say_peeking(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    what, fix = PEEKING_WORDS.get(lead.slip["peeks"], PEEKING_WORDS["Softmax"])
+    place = say_line(lead.slip.get("source"))
+    of_layer = f" ({lead.slip['layer']})" if lead.slip["layer"] else ""
+    return (
+        f"The model sees what it is to predict: each time's target is the next value of its own input{place}",
+        (
+            "Input and target are cut from one sequence, the target one step later, and the loss compares them with "
+            f"the output time by time. On the way, {what}{of_layer} lets each time see the ones after it."
+        ),
+        Hypothesis(
+            f"The model looks at the times to come, through {what}{of_layer}",
+            0.9,
+            "The loss falls because the model learns to hand the next value on. It learns little that helps where that "
+            "is not known yet: at the last time, which is the only one that forecasts.",
+            f"{fix} Or let the model give the last time alone. Then judge it by values that it has not been given.",
+            MASK_CODE,
+        ),
+    )
+
+
 def _say_contrast(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     of_inputs, of_outputs = lead.contrast
@@ -2154,6 +2205,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.TWINS: _say_twins,
     SlipKind.RELATIVE: _say_relative,
     SlipKind.ROUNDED: _say_rounded,
+    SlipKind.TRUNCATED: _say_truncated,
+    SlipKind.PEEKING: _say_peeking,
     SlipKind.CONDITION: _say_condition,
     SlipKind.BOUNDED: _say_bounded,
     SlipKind.CONTRAST: _say_contrast,
