@@ -15,7 +15,7 @@ __all__ = ["BROKEN", "HEALTHY"]
 HERE = Path(__file__).parent
 enter = entering(HERE, "written blind, thirty-fourth set")
 
-enter("crystal_spectra_loop", "softmax twice", "loss_plateau", cause=("A softmax before a loss",))
+enter("crystal_spectra_loop", "softmax twice", "loss_plateau", cause=("A softmax",))
 enter("dial_turns_transformer", "a mask that is missing", "loss_plateau", cause=("looks at the times to come",))
 enter(
     "film_rating_factors", "activation that does not fit", "saturated_activation", cause=("does not fit the targets",)
