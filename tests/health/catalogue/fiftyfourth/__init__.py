@@ -28,7 +28,8 @@ enter(
     "bakery_sales",
     "ids that are scaled",
     "loss_plateau",
-    gap="what a cast within the model takes from numbers is not looked at",
+    code="tf.cast(rows[:, 0]",
+    cause=("scaled together",),
 )
 enter(
     "barometer_fronts",
@@ -52,8 +53,8 @@ enter(
     "rope_strain",
     "sums cleared too seldom",
     "exploding_gradient",
-    "loss_plateau",
-    gap="how often sums of gradients are cleared between two steps of the optimizer is not looked at",
+    code="clear_stored()",
+    cause=("not set back to zero after each update",),
 )
 enter("sensor_drift", "normalisation over an axis of one", "dead_units", "loss_plateau", cause=("input_norm gave 0",))
 enter("spark_dictionary", "log of a negative number", "nonfinite_loss", operations=("Log",), code="(1 - self.rate)")
@@ -61,14 +62,13 @@ enter(
     "tremor_forecast",
     "a model that sees its target",
     "loss_plateau",
-    gap="whether a network sees later times of a sequence of real numbers that the step moves by one is not looked at",
+    cause=("times to come",),
 )
 enter(
     "valve_experts",
     "layers that Keras does not find",
     "missing_gradient",
-    "loss_plateau",
-    gap="layers in a plain object that a model holds are not looked for",
+    cause=("Keras does not find",),
 )
 
 enter_healthy(HERE / "healthy")
