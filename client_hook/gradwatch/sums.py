@@ -44,6 +44,10 @@ SAME: Final = 1e-6
 """By how much of itself a number may differ from a multiple of another, for rounding."""
 
 
+PLACED_MAX: Final = 4
+"""Calls of a function whose line is looked for: it is run in every step, perhaps."""
+
+
 @dataclass(eq=False)
 class _Writer:
     """What assigns to variables, or subtracts from them: a compiled function, or what runs eagerly.
@@ -52,7 +56,7 @@ class _Writer:
         handles: of the variables.
         is_known: whether these are all; not of a function that was traced before anything was watched.
         n: how often it was called.
-        place: the user's file and line that called it last.
+        place: the user's file and line that called it, of its first calls the last.
         time: when, as a number that grows.
     """
 
@@ -66,8 +70,9 @@ class _Writer:
         """It was called now."""
         self.n += 1
         self.time = _clock[0] = _clock[0] + 1
-        here = (one for one in frames() if is_users(one.f_code.co_filename))
-        self.place = next(((one.f_code.co_filename, one.f_lineno) for one in here), None)
+        if self.n <= PLACED_MAX:
+            here = (one for one in frames() if is_users(one.f_code.co_filename))
+            self.place = next(((one.f_code.co_filename, one.f_lineno) for one in here), None)
 
 
 _clock: Final = [0]
