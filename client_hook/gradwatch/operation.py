@@ -25,6 +25,7 @@ from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
+from gradwatch.crosswise import find_crosswise
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.distilled import find_one_tempered, find_taught
@@ -414,6 +415,7 @@ def find_slips(
         lambda: find_scores(forward, layer_paths),
         lambda: find_improbable(forward, layer_paths),
         lambda: find_over_batch(forward, layer_paths),
+        lambda: find_crosswise(forward, outputs, layer_paths),
         lambda: find_unreduced(loss),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),

@@ -901,3 +901,21 @@ def test_ids_that_were_scaled_are_told_of_the_cast_that_has_them() -> None:
 )
 def test_other_ids_are_not(leaked: np.ndarray) -> None:
     assert cut(leaked) == []
+
+
+@pytest.mark.parametrize(
+    ("axis", "source", "title"),
+    [
+        (1, SOURCE, "The softmax of the outputs runs over axis 1, not over the classes (train.py:7)"),
+        (1, None, "The softmax of the outputs runs over axis 1, not over the classes (net/activity)"),
+        (0, SOURCE, "The softmax of the outputs runs over the samples of the batch, not over the classes (train.py:7)"),
+    ],
+)
+@pytest.mark.parametrize("bypassed", [True, False])
+def test_a_softmax_over_another_axis(axis: int, source: Any, title: str, *, bypassed: bool) -> None:
+    slip = {"type": "Axis", "name": "net/activity/Softmax", "layer": "net", "source": source, "axis": axis}
+    slip |= {"crosswise": [-1, -1, 5], "bypassed": bypassed}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == title
+    assert "[n, ?, 5]" in found.evidence["summary"]
+    assert ("before this softmax" in found.hypotheses[0].why) is bypassed

@@ -1190,6 +1190,8 @@ class SlipKind(Enum):
     """Ids that were scaled are cut to whole numbers."""
     PEEKING = auto()
     """Input and target are cut from one sequence, and each time sees the next."""
+    CROSSWISE = auto()
+    """A softmax is taken along another axis than that of the classes."""
     CONTRAST = auto()
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
@@ -1432,6 +1434,7 @@ _BY_FIELD: Final = {
     "rounded": SlipKind.ROUNDED,
     "truncates": SlipKind.TRUNCATED,
     "peeks": SlipKind.PEEKING,
+    "crosswise": SlipKind.CROSSWISE,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
