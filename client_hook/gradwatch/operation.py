@@ -80,7 +80,7 @@ from gradwatch.towers import find_towers
 from gradwatch.truncated import find_truncated
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
-from gradwatch.unordered import find_unordered
+from gradwatch.unordered import find_by_sample, find_unordered
 from gradwatch.unpriced import find_unpriced
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
@@ -407,6 +407,7 @@ def find_slips(
         lambda: find_messages(forward, layer_paths),
         lambda: find_returned(forward, layer_paths),
         lambda: find_misweighed(forward, outputs, layer_paths),
+        lambda: find_by_sample(forward, layer_paths),
         lambda: find_unordered(forward, outputs, layer_paths),
         lambda: find_waves(forward, layer_paths),
         lambda: find_normed(forward, outputs, layer_paths),

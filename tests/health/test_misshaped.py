@@ -871,6 +871,15 @@ def test_a_series_that_sees_its_next_value_is_told_whatever_the_loss(by: str, la
     assert found.hypotheses[0].cause == f"The model looks at the times to come, through {words}"
 
 
+@pytest.mark.parametrize(("source", "place"), [(SOURCE, "(train.py:7)"), (None, "(net/places)")])
+def test_a_table_of_positions_that_is_added_along_the_samples(source: Any, place: str) -> None:
+    slip = {"type": "AddV2", "name": "net/places/add", "layer": "net/places", "source": source, "by_sample": 12}
+    unordered = {"type": "GatherV2", "name": "words/GatherV2", "layer": "words", "source": None, "n_places": 12}
+    (found,) = run_of(slips=[unordered, slip]).feed().findings()
+    assert found.title == f"The table of positions is added along the samples, not along their 12 positions {place}"
+    assert "[batch, 12, width]" in found.hypotheses[0].code
+
+
 def cut(leaked: np.ndarray, **slip: Any) -> list[str]:
     """What is told of the ids of two casts, of which each row tells this."""
     place = {"type": "Cast", "layer": "mix", "rows": 40}

@@ -1192,6 +1192,8 @@ class SlipKind(Enum):
     """Input and target are cut from one sequence, and each time sees the next."""
     CROSSWISE = auto()
     """A softmax is taken along another axis than that of the classes."""
+    BY_SAMPLE = auto()
+    """A table of places is added along the samples."""
     CONTRAST = auto()
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
@@ -1435,6 +1437,7 @@ _BY_FIELD: Final = {
     "truncates": SlipKind.TRUNCATED,
     "peeks": SlipKind.PEEKING,
     "crosswise": SlipKind.CROSSWISE,
+    "by_sample": SlipKind.BY_SAMPLE,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,
