@@ -25,6 +25,7 @@ from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_negated, find_repelled
+from gradwatch.crosswise import find_crosswise
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
 from gradwatch.distilled import find_one_tempered, find_taught
@@ -79,7 +80,7 @@ from gradwatch.towers import find_towers
 from gradwatch.truncated import find_truncated
 from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
 from gradwatch.undropped import find_undropped
-from gradwatch.unordered import find_unordered
+from gradwatch.unordered import find_by_sample, find_unordered
 from gradwatch.unpriced import find_unpriced
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
@@ -408,6 +409,7 @@ def find_slips(
         lambda: find_messages(forward, layer_paths),
         lambda: find_returned(forward, layer_paths),
         lambda: find_misweighed(forward, outputs, layer_paths),
+        lambda: find_by_sample(forward, layer_paths),
         lambda: find_unordered(forward, outputs, layer_paths),
         lambda: find_waves(forward, layer_paths),
         lambda: find_normed(forward, outputs, layer_paths),
@@ -416,6 +418,7 @@ def find_slips(
         lambda: find_scores(forward, layer_paths),
         lambda: find_improbable(forward, layer_paths),
         lambda: find_over_batch(forward, layer_paths),
+        lambda: find_crosswise(forward, outputs, layer_paths),
         lambda: find_unreduced(loss),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),

@@ -879,6 +879,15 @@ def test_a_series_that_sees_its_next_value_is_told_whatever_the_loss(by: str, la
     assert found.hypotheses[0].cause == f"The model looks at the times to come, through {words}"
 
 
+@pytest.mark.parametrize(("source", "place"), [(SOURCE, "(train.py:7)"), (None, "(net/places)")])
+def test_a_table_of_positions_that_is_added_along_the_samples(source: Any, place: str) -> None:
+    slip = {"type": "AddV2", "name": "net/places/add", "layer": "net/places", "source": source, "by_sample": 12}
+    unordered = {"type": "GatherV2", "name": "words/GatherV2", "layer": "words", "source": None, "n_places": 12}
+    (found,) = run_of(slips=[unordered, slip]).feed().findings()
+    assert found.title == f"The table of positions is added along the samples, not along their 12 positions {place}"
+    assert "[batch, 12, width]" in found.hypotheses[0].code
+
+
 def cut(leaked: np.ndarray, **slip: Any) -> list[str]:
     """What is told of the ids of two casts, of which each row tells this."""
     place = {"type": "Cast", "layer": "mix", "rows": 40}
@@ -909,3 +918,21 @@ def test_ids_that_were_scaled_are_told_of_the_cast_that_has_them() -> None:
 )
 def test_other_ids_are_not(leaked: np.ndarray) -> None:
     assert cut(leaked) == []
+
+
+@pytest.mark.parametrize(
+    ("axis", "source", "title"),
+    [
+        (1, SOURCE, "The softmax of the outputs runs over axis 1, not over the classes (train.py:7)"),
+        (1, None, "The softmax of the outputs runs over axis 1, not over the classes (net/activity)"),
+        (0, SOURCE, "The softmax of the outputs runs over the samples of the batch, not over the classes (train.py:7)"),
+    ],
+)
+@pytest.mark.parametrize("bypassed", [True, False])
+def test_a_softmax_over_another_axis(axis: int, source: Any, title: str, *, bypassed: bool) -> None:
+    slip = {"type": "Axis", "name": "net/activity/Softmax", "layer": "net", "source": source, "axis": axis}
+    slip |= {"crosswise": [-1, -1, 5], "bypassed": bypassed}
+    (found,) = run_of(FALLING, slips=[slip]).feed().findings()
+    assert found.title == title
+    assert "[n, ?, 5]" in found.evidence["summary"]
+    assert ("before this softmax" in found.hypotheses[0].why) is bypassed

@@ -1,12 +1,14 @@
 """Attentions over words without their places: told, and not where anything on the way tells of their order."""
 
+import sys
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -67,14 +69,78 @@ ORDERED = {
 }
 
 
-def fit(watch, make, n_epochs=1, labels=LABELS, rate=1e-4):
+class Sliced(layers.Layer):
+    """A table of places, or of numbers of places, added as a function of it and the words gives it."""
+
+    def __init__(self, rows_of, shape):
+        super().__init__()
+        self.rows_of = rows_of
+        self.shape = shape
+
+    def build(self, _):
+        if self.shape is None:
+            self.table = layers.Embedding(200, WIDTH)
+            self.table.build()
+        elif self.shape[0] == LONGEST:
+            self.table = tf.constant(RANDOM.normal(size=self.shape).astype("float32"))
+        else:
+            self.table = self.add_weight(shape=self.shape, name="table")
+
+    def call(self, x):
+        return x + self.rows_of(self.table, x)  # sliced
+
+
+LONGEST = 300
+LONG = (200, 1, WIDTH)
+BY_SAMPLE = {
+    "constant": (lambda table, x: table[: tf.shape(x)[0]], (LONGEST, 1, WIDTH)),
+    "variable": (lambda table, x: table[: tf.shape(x)[0]], LONG),
+    "an axis more": (lambda table, x: table[: tf.shape(x)[0], None], (200, WIDTH)),
+    "an axis later": (lambda table, x: tf.expand_dims(table[: tf.shape(x)[0]], 1), (200, WIDTH)),
+    "numbers": (lambda table, x: table(tf.range(tf.shape(x)[0]))[:, None], None),
+}
+BY_PLACE = {
+    "cut": (lambda table, x: table[: tf.shape(x)[1]], (200, WIDTH)),
+    "an axis before": (lambda table, x: table[None, : tf.shape(x)[1]], (200, WIDTH)),
+    "numbers": (lambda table, x: table(tf.range(tf.shape(x)[1])), None),
+    "drawn": (lambda table, x: table[:1] + tf.random.normal((200, 1, WIDTH))[: tf.shape(x)[0]], LONG),
+    "one for all": (lambda table, x: table[:1], LONG),
+    "time first": (
+        lambda table, x: tf.transpose(tf.transpose(x, (1, 0, 2)) + table[: tf.shape(x)[1]], (1, 0, 2)),
+        LONG,
+    ),
+}
+
+
+def placed(rows_of, shape):
+    return lambda x: mean()(block(Sliced(rows_of, shape)(x)))
+
+
+@pytest.mark.parametrize("is_fixed", [False, True], ids=["any batch", "batches of one length"])
+@pytest.mark.parametrize(("rows_of", "shape"), BY_SAMPLE.values(), ids=BY_SAMPLE)
+def test_places_along_the_samples(watch, read, rows_of, shape, is_fixed):
+    recording = read(fit(watch, placed(rows_of, shape), is_fixed=is_fixed))
+    (found,) = known_in(recording, "by_sample")
+    assert (found["by_sample"], found["source"]["line"]) == (LENGTH, find_line("sliced", sys.modules[__name__]))
+
+
+@pytest.mark.parametrize(("rows_of", "shape"), BY_PLACE.values(), ids=BY_PLACE)
+def test_places_along_the_words(watch, read, rows_of, shape):
+    assert known_in(read(fit(watch, placed(rows_of, shape))), "by_sample") == []
+
+
+def fit(watch, make, n_epochs=1, labels=LABELS, rate=1e-4, *, is_fixed=False):
     keras.utils.set_random_seed(0)
     tokens = keras.Input((LENGTH,), dtype="int32")
     x = layers.Embedding(30, WIDTH, name="words")(tokens)
     model = keras.Model(tokens, layers.Dense(3, name="out")(make(x)))
     model.compile(keras.optimizers.Adam(rate), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     watched = watch(model, capture=("gradient", "operation", "input"))
-    model.fit(TOKENS, labels, batch_size=16, epochs=n_epochs, verbose=0)
+    if is_fixed:
+        batches = tf.data.Dataset.from_tensor_slices((TOKENS, labels)).batch(16, drop_remainder=True)
+        model.fit(batches, epochs=n_epochs, verbose=0, shuffle=False)
+    else:
+        model.fit(TOKENS, labels, batch_size=16, epochs=n_epochs, verbose=0)
     return watched
 
 

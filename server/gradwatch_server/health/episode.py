@@ -1192,6 +1192,10 @@ class SlipKind(Enum):
     """Ids that were scaled are cut to whole numbers."""
     PEEKING = auto()
     """Input and target are cut from one sequence, and each time sees the next."""
+    CROSSWISE = auto()
+    """A softmax is taken along another axis than that of the classes."""
+    BY_SAMPLE = auto()
+    """A table of places is added along the samples."""
     CONTRAST = auto()
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
@@ -1434,6 +1438,8 @@ _BY_FIELD: Final = {
     "rounded": SlipKind.ROUNDED,
     "truncates": SlipKind.TRUNCATED,
     "peeks": SlipKind.PEEKING,
+    "crosswise": SlipKind.CROSSWISE,
+    "by_sample": SlipKind.BY_SAMPLE,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
     "bounds": SlipKind.BOUNDED,

@@ -93,6 +93,11 @@ variance = tf.reduce_mean(tf.square(x - mean), axis=1, keepdims=True)
 TRUNCATED_CODE: Final = """\
 measured = table[:, 2:]                            # without the ids, here columns 0 and 1
 table[:, 2:] = (measured - measured.mean(axis=0)) / measured.std(axis=0)"""
+CROSSWISE_CODE: Final = """\
+layers.Softmax(axis=-1)                               # the axis of the classes; or tf.nn.softmax(scores, axis=-1)"""
+BY_SAMPLE_CODE: Final = """\
+x + table[None, : tf.shape(x)[1]]                     # table: [longest, width], x: [batch, {n}, width]
+# or x + embedding(tf.range(tf.shape(x)[1]))"""
 CONTRAST_LABELS_CODE: Final = """\
 # same: 1 where both are of one kind, 0 where they are not
 loss = tf.reduce_mean(same * distance**2 + (1 - same) * tf.maximum(margin - distance, 0.0) ** 2)"""
@@ -1568,6 +1573,54 @@ def _say_truncated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_by_sample(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer, n = lead.slip["layer"], lead.slip["by_sample"]
+    place = say_line(lead.slip.get("source")) or (f" ({layer})" if layer else "")
+    return (
+        f"The table of positions is added along the samples, not along their {n} positions{place}",
+        (
+            f"A table is cut to as many rows as the batch has samples, and added to [batch, {n}, width] as "
+            "[batch, 1, width]. So each sample gets one row for all its positions: that of its place in the batch."
+        ),
+        Hypothesis(
+            f"The positions are taken from axis 0, which is the batch, instead of axis 1{place}",
+            0.93,
+            "All positions of a sample get the same numbers, so the model cannot tell their order, and a sample gets "
+            "others each time. Code of models whose first axis is the time looks like this.",
+            "Cut the table by the length of axis 1, and let it broadcast over the batch.",
+            BY_SAMPLE_CODE.format(n=n),
+        ),
+    )
+
+
+def _say_crosswise(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    axis, shape = lead.slip["axis"], lead.slip["crosswise"]
+    scope = str(lead.slip["name"]).rpartition("/")[0]  # a layer without weights is known by it alone
+    place = say_line(lead.slip.get("source")) or (f" ({scope})" if scope else "")
+    form = ", ".join(["n", *("?" if length < 0 else str(length) for length in shape[1:])])
+    bypassed = (
+        " Keras takes the loss of the scores before this softmax, so that the loss falls and the outputs do not follow."
+        if lead.slip.get("bypassed")
+        else ""
+    )
+    over = "the samples of the batch" if axis == 0 else f"axis {axis}"
+    return (
+        f"The softmax of the outputs runs over {over}, not over the classes{place}",
+        (
+            f"The outputs have the shape [{form}], and the cross-entropy takes the last axis for the classes. The "
+            f"softmax makes them add up to 1 along axis {axis}."
+        ),
+        Hypothesis(
+            f"The softmax is taken along axis {axis}, not along the last one{place}",
+            0.92,
+            "The probabilities of each class add up to 1 along that axis. So no class can be likely in all its places, "
+            "and one that is nowhere cannot be unlikely in all of them." + bypassed,
+            "Take the softmax along the last axis, that of the classes.",
+            CROSSWISE_CODE,
+        ),
+    )
+
+
 PEEKING_WORDS: Final = {
     "Conv2D": ("a convolution that is padded on both sides", 'Use `padding="causal"` in the convolutions.'),
     "ReverseV2": ("a layer that reads the sequence from its end", "Leave out `Bidirectional` and `go_backwards`."),
@@ -2207,6 +2260,8 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.ROUNDED: _say_rounded,
     SlipKind.TRUNCATED: _say_truncated,
     SlipKind.PEEKING: _say_peeking,
+    SlipKind.BY_SAMPLE: _say_by_sample,
+    SlipKind.CROSSWISE: _say_crosswise,
     SlipKind.CONDITION: _say_condition,
     SlipKind.BOUNDED: _say_bounded,
     SlipKind.CONTRAST: _say_contrast,
