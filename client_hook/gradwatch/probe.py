@@ -301,7 +301,7 @@ class Stream:
             for field in ("pairs", "blank", "rounded", "shifts", "omits", "contrasts")
         )
         self._has_windows = any(call["role"] == "windows" for call in self._setup["script"].get("calls", ()))
-        self._end_of = next((slip["end_of"] for slip in self._setup["slips"] if "end_of" in slip), None)
+        self._end_of = _find_length(self._setup["slips"])
         self._given = [place for place, is_out in enumerate(self._is_left_out) if not is_out]
         self.sizes = tuple(map(_size, self.variables))
         self.taps = tuple(unique_taps(taps, taken, optimizer))
@@ -802,6 +802,12 @@ def _missing(n: int) -> Any:
     rows = np.full((n, len(STATISTICS)), np.nan, np.float32)
     rows[:, _N_ELEMENTS] = 0
     return rows
+
+
+def _find_length(slips: Sequence[Mapping[str, Any]]) -> int | None:
+    """How long the sequences are whose padding is looked for, 0 where that is not known; None where none is."""
+    told = [slip[key] for key in ("end_of", "n_steps") for slip in slips if key in slip]
+    return next(iter(told), None)
 
 
 def _size(variable: Any) -> int:

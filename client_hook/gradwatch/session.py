@@ -67,6 +67,7 @@ from gradwatch.interception import active_observers, add_observer, remove_observ
 from gradwatch.jittered import find_jittered
 from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
+from gradwatch.maskless import Masks
 from gradwatch.mispaired import find_mispaired
 from gradwatch.operation import (
     Operation,
@@ -286,6 +287,7 @@ class Watch:
         self._labels: dict[tuple[int, tuple[int, ...]], str] = {}
         self._kept: list[Any] = []
         self._tapes = TapeLog()
+        self._masks = Masks()
         self._ear = Ear()
         self._heard: set[int] = set()
         self._noted = threading.local()  # the loss of the step that a thread is in
@@ -494,7 +496,7 @@ class Watch:
                 n_rows, whole = self._intake.note_call(layer, args, kwargs), self._ear.whole
                 if n_rows is not None and whole is not None:
                     whole.sketch.n_rows = n_rows
-            return self._layers.enter(layer)
+            return self._layers.enter(layer), self._masks.enter(layer, args, kwargs)
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("looking at a layer", error)
             return None
@@ -503,7 +505,9 @@ class Watch:
         """A layer was called, and gave an output (None if it raised)."""
         try:
             self._ear.leave_layer(layer)
-            self._layers.leave(layer, entered, output)
+            before, masked = (None, None) if entered is None else entered
+            self._layers.leave(layer, before, output)
+            self._masks.leave(masked, output)
             if self._captures_inputs:
                 self._intake.note_output(layer, output, is_drawn=self._ear.whole is not None)
         except Exception as error:  # likewise
@@ -1069,7 +1073,8 @@ class Watch:
         fed = self._fed(files)
         if any("unread" in one for one in found["slips"]):  # the graph has told of it
             fed = [one for one in fed if "unread" not in one]
-        return found | {"slips": [*made, *found["slips"], *self._built(files), *fed]}
+        lost = self._tried("the masks of padding", lambda: self._masks.take(files))
+        return found | {"slips": [*made, *found["slips"], *self._built(files), *lost, *fed]}
 
     def _built(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the models are built of that tells of a slip."""

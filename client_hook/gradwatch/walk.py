@@ -15,6 +15,7 @@ __all__ = [
     "PASSING",
     "PRODUCTS",
     "SHAPES",
+    "WAY_MAX",
     "behind",
     "beyond",
     "given_of",

@@ -50,3 +50,50 @@ def test_it_is_learned_after_a_while() -> None:
 )
 def test_what_is_no_harm(options: Any) -> None:
     assert told(**options) == []
+
+
+MIDDLE = np.where(np.arange(N) < 30, 1.0, 0.7)
+LINE = {"file": "train.py", "line": 41, "code": "class Scale(Layer):", "excerpt": None}
+LOST = {
+    "type": "Scale",
+    "name": "net/scale",
+    "layer": "reader",
+    "source": LINE,
+    "loses": "net/words",
+    "is_own": True,
+    "is_op": False,
+    "n_steps": 40,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "cause", "fix"),
+    [
+        ({}, "net/scale, a Scale, hands on no mask (train.py:41)", "Set `self.supports_masking = True`"),
+        ({"is_own": False, "type": "Lambda"}, "net/scale, a Lambda, hands on no mask (train.py:41)", "Put it behind"),
+        (
+            {"is_op": True, "is_own": False, "type": "AddV2"},
+            "A line computes with the masked tensor",
+            "Compute this in",
+        ),
+    ],
+)
+@pytest.mark.parametrize("slips", [(), (SLIP,)])
+def test_a_mask_that_was_lost_on_the_way(more: Any, cause: str, fix: str, slips: Any) -> None:
+    (found,) = told(MIDDLE, slips=(*slips, LOST | more))
+    assert found.title.startswith("reader reads the padding: its mask is lost in ")
+    assert (found.source, found.layer) == (LINE, "reader")
+    assert found.hypotheses[0].cause.startswith(cause)
+    assert found.hypotheses[0].fix.startswith(fix)
+    assert "net/words makes a mask" in found.hypotheses[0].why
+
+
+def test_a_mask_that_was_lost_to_another_layer_than_that_which_reads_the_end() -> None:
+    (found,) = told(FLAT, slips=(SLIP, LOST | {"layer": "other"}))
+    assert found.title.startswith("The sequences end in padding, and reader outputs")
+
+
+def test_a_lost_mask_that_does_no_harm() -> None:
+    assert told(np.where(np.arange(N) < 30, 1.0, 0.4), slips=(LOST,)) == []
+    assert told(MIDDLE, place=0.0, slips=(LOST,)) == []
+    assert told(MIDDLE) == []

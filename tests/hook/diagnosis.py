@@ -54,6 +54,7 @@ KNOWN = (
     "end_of",
     "entering",
     "halved",
+    "loses",
     "margin",
     "normalises",
     "one_step",

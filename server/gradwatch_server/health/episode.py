@@ -285,15 +285,17 @@ class Emptied(Episode):
 
 @dataclass(eq=False)
 class Padded(Episode):
-    """Sequences that end in padding, before a recurrent layer that hands on its state after the last step.
+    """Sequences that end in padding, before a layer that reads it: one that hands on its state after the last step.
 
     Attributes:
         layer: that layer's path.
+        lost: the slip that tells where a mask of the padding was lost on the way to it; None where none was made.
         start: the loss at the start, the median of some.
         loss: and when it was known, the mean of some.
     """
 
     layer: str = ""
+    lost: Mapping[str, Any] | None = None
     start: float = float("nan")
     loss: float = float("nan")
 

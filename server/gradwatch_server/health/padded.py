@@ -2,7 +2,8 @@
 
 The hook tells which layer hands on its state after the last step alone, without a mask, and in which batches most
 sequences end in zeros. That does harm where the layer forgets what stood before them: where a hundred steps later next
-to nothing has been learned.
+to nothing has been learned. Where a mask of the padding was made and lost on the way, it was meant to be left out: then
+it is told before a loss has come down by half.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = ["PaddedRule"]
 CONFIRM_STEPS: Final = 100
 UNLEARNED_SHARE: Final = 0.9
 """Of the loss at the start, what it still is where next to nothing was learned."""
+LOST_SHARE: Final = 0.5
+"""Likewise, where a mask is lost on the way to any layer that would use it."""
 START_ROWS: Final = 10
 MEAN_ROWS: Final = 50
 
@@ -41,6 +44,11 @@ class PaddedRule:
         self._stream, self._table = stream, table
         slip = next((slip for slip in setup.slips if "end_of" in slip), None)
         self._layer = None if slip is None else str(slip.get("layer", ""))
+        self._lost = next((slip for slip in setup.slips if "loses" in slip), None)
+        if self._lost is not None and not (self._layer or "").startswith(str(self._lost["layer"])):
+            self._lost = None if self._layer is not None else self._lost
+        if self._lost is not None:
+            self._layer = str(self._lost["layer"])
         self._first: list[float] = []
         self._losses: deque[float] = deque(maxlen=MEAN_ROWS)
         self._streaks: Streaks[Padded] = Streaks(1, CONFIRM_STEPS)
@@ -61,7 +69,8 @@ class PaddedRule:
 
     def _take(self, step: int, *, is_padded: bool) -> None:
         start, loss = float(np.median(self._first)), float(np.mean(self._losses))
-        is_in = np.array([is_padded and loss >= UNLEARNED_SHARE * start])
+        share = UNLEARNED_SHARE if self._lost is None else LOST_SHARE
+        is_in = np.array([is_padded and loss >= share * start])
         is_sure = self._streaks.add(step, is_in=is_in, is_out=~is_in)
         if not self._streaks.follow(step) and is_sure[0]:
             self._streaks.open(
@@ -74,6 +83,7 @@ class PaddedRule:
                     known_step=step,
                     table=self._table,
                     layer=self._layer or "",
+                    lost=self._lost,
                     start=start,
                     loss=loss,
                 )

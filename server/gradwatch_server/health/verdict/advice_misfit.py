@@ -78,6 +78,7 @@ __all__ = [
     "advise_unreachable",
     "advise_unreduced",
     "is_of_cross_entropy",
+    "say_losing",
 ]
 
 SHRUNK: Final = 0.1
@@ -542,7 +543,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
         return advise_faint(faint, layer, scene)
     padded = next((member for member in scene.incident.members if isinstance(member, Padded)), None)
     if padded is not None:
-        return advise_padded(padded.layer)
+        return advise_padded(padded.layer, padded.lost)
     loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
     margin = next((slip for slip in scene.setup.slips if slip.get("margin")), None)
     if margin is not None and math.isclose(loss.recent or 0.0, margin["margin"], rel_tol=MARGIN_SLACK):
@@ -638,9 +639,46 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
 
 
-def advise_padded(layer: str) -> list[Hypothesis]:
-    """The cause of sequences that end in padding before a recurrent layer; "" where its name is not known."""
+def say_losing(lost: Mapping[str, Any]) -> str:
+    """Which layer loses a mask, with its class, or which line."""
+    if lost["is_op"]:
+        return f"a line on the way{say_line(lost.get('source'))}"
+    return f"{lost['name']} ({lost['type']})"
+
+
+def _advise_lost(layer: str, lost: Mapping[str, Any]) -> Hypothesis:
+    """A mask that is lost on the way to a layer that would use it."""
+    maker = str(lost["loses"]) or "An earlier layer"
+    place = say_line(lost.get("source"))
+    what = f"{lost['name']}, a {lost['type']}, hands on no mask{place}"
+    cure = f"Put it behind {layer}, or hand the mask to {layer} yourself: `mask=` of the call."
+    code = GIVEN_MASK_CODE
+    if lost["is_op"]:
+        what = f"A line computes with the masked tensor, and what it gives has no mask{place}"
+        cure = f"Compute this in a layer with `self.supports_masking = True`, or hand the mask to {layer} yourself."
+    elif lost["is_own"]:
+        cure = f"Set `self.supports_masking = True` in the `__init__` of {lost['type']}, or give it a `compute_mask`."
+        code = SUPPORTS_CODE.format(name=lost["type"])
+    return Hypothesis(
+        what,
+        0.93,
+        f"{maker} makes a mask of the padding, which Keras hands from layer to layer. Here it ends, so {layer} treats "
+        "the padding as data.",
+        cure,
+        code,
+    )
+
+
+def advise_padded(layer: str, lost: Mapping[str, Any] | None = None) -> list[Hypothesis]:
+    """The cause of sequences that end in padding before a recurrent layer; "" where its name is not known.
+
+    Args:
+        layer: its path.
+        lost: where a mask of the padding was lost on the way to it; None where none was made.
+    """
     layer = layer or "the recurrent layer"
+    if lost is not None:
+        return [_advise_lost(layer, lost)]
     return [
         Hypothesis(
             f"Padding stands at the end of the sequences, and {layer} reads it last, without a mask",
@@ -654,6 +692,14 @@ def advise_padded(layer: str) -> list[Hypothesis]:
     ]
 
 
+SUPPORTS_CODE: Final = """\
+class {name}(tf.keras.layers.Layer):
+    def __init__(self, *arguments, **options):
+        super().__init__(**options)
+        self.supports_masking = True                          # hands on the mask that comes with its input"""
+GIVEN_MASK_CODE: Final = """\
+mask = embedding.compute_mask(words)                          # embedding: the layer that has mask_zero=True
+x = recurrent(x, mask=mask)                                   # an attention takes attention_mask=mask[:, None, :]"""
 MASKED: Final = (Change("layer", of="Embedding", given=(("mask_zero", "True"),)),)
 PADDING_CODE: Final = """\
 # Either: later layers skip the padding (0)

@@ -54,6 +54,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_unheard,
     advise_unreachable,
     is_of_cross_entropy,
+    say_losing,
 )
 from gradwatch_server.health.verdict.operation import name_operation, say_line, say_source
 from gradwatch_server.health.verdict.order import advise_order
@@ -336,10 +337,16 @@ def tell_padded(lead: Padded, scene: Scene) -> Finding:
     """The finding of sequences that end in padding before a recurrent layer's last state."""
     until = "" if lead.closed_step is None else f", until {say_step(lead.closed_step)}"
     layer = lead.layer or "the recurrent layer"
+    title = f"The sequences end in padding, and {layer} outputs only its state after it{until}"
+    source = None
+    if lead.lost is not None:
+        title = f"{layer} reads the padding: its mask is lost in {say_losing(lead.lost)}{until}"
+        source = lead.lost.get("source")
     return tell(
         lead,
         scene,
-        title=f"The sequences end in padding, and {layer} outputs only its state after it{until}",
+        title=title,
+        source=None if source is None else dict(source),
         layer=lead.layer or None,
         evidence=scene.evidence(
             f"In every batch checked since {say_step(lead.first_step)}, at least half of the sequences ended in zeros "
@@ -348,7 +355,7 @@ def tell_padded(lead: Padded, scene: Scene) -> Finding:
             start=lead.start,
             loss=lead.loss,
         ),
-        hypotheses=advise_padded(lead.layer),
+        hypotheses=advise_padded(lead.layer, lead.lost),
     )
 
 
