@@ -24,8 +24,7 @@ enter(
     "belt_activity",
     "softmax over another axis",
     "loss_plateau",
-    cause=("another axis",),
-    gap="told is that outputs do not follow their targets, and not which axis the softmax goes over",
+    cause=("not along the last one",),
 )
 enter("bird_clips", "power of 0", "singular_gradient", operations=("Pow",), code="tf.pow(energy, self.root)")
 enter("crane_dqn_lv", "state changed in place", "loss_plateau", cause=("same array",))

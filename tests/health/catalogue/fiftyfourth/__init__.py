@@ -21,8 +21,7 @@ enter(
     "assembly_order",
     "positions along the batch",
     "loss_plateau",
-    cause=("axis of the samples",),
-    gap="told is that the attention cannot see the order, and not that the positions are added along another axis",
+    cause=("which is the batch",),
 )
 enter(
     "bakery_sales",
@@ -45,8 +44,7 @@ enter(
     "order_notes",
     "mask that is lost",
     "loss_plateau",
-    cause=("loses the mask",),
-    gap="told is that no mask makes the layer skip the padding, and not which layer lost it",
+    cause=("hands on no mask",),
 )
 enter("pollen_counter", "power of 0", "singular_gradient", operations=("Pow",), code="1.0 / self.p")
 enter(
