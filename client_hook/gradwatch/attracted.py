@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant
 from gradwatch.origin import GRADIENT_SCOPE, source_of
+from gradwatch.tap import find_handle
 from gradwatch.walk import behind, reads_variable, variables_of
 
 __all__ = ["find_attracted", "find_margin"]
@@ -42,11 +43,12 @@ NEAR: Final = 12
 Tensor = Any  # tensorflow ships no types
 
 
-def find_attracted(loss: Tensor | None) -> list[dict[str, Any]]:
+def find_attracted(loss: Tensor | None, trained: Set[int]) -> list[dict[str, Any]]:
     """The first product or difference of two outputs of one network, in a loss that is made of nothing else.
 
     Args:
         loss: what the gradients were asked of; None where it is not known.
+        trained: the handles of the variables that the step trains.
 
     Returns:
         Type, name, no layer and source line of it, and ``attracts``: True.
@@ -55,7 +57,7 @@ def find_attracted(loss: Tensor | None) -> list[dict[str, Any]]:
     if not terms or not all(one.type in (*DIFFERENCES, "Mul") and len(one.inputs) == 2 for one in terms):
         return []
     moved = _names_with_gradient(terms[0].graph)
-    if not all(_is_attraction(term, moved) for term in terms):
+    if not all(_is_attraction(term, moved, trained) for term in terms):
         return []
     first = terms[0]
     return [{"type": first.type, "name": first.name, "layer": "", "source": source_of(first), "attracts": True}]
@@ -123,14 +125,21 @@ def _terms(loss: Tensor) -> Iterator[Any]:
     yield from (one.op for one in pending)
 
 
-def _is_attraction(op: Any, moved: Set[str]) -> bool:
+def _is_attraction(op: Any, moved: Set[str], trained: Set[int]) -> bool:
     one, other = (_output_of(tensor, moved) for tensor in op.inputs)
     if one is None or other is None or one is other:
         return False
     shared = variables_of(one)
-    # A probability and its own logarithm, as in a divergence, are no two outputs.
-    is_own = shared == variables_of(other) and (_is_made_of(one, other) or _is_made_of(other, one))
+    # A probability and its own logarithm, as in a divergence, are no two outputs, nor are a sample and what a network
+    # that this loss does not train makes of it, as in a game of two.
+    apart = _handles_of(one) ^ _handles_of(other)
+    is_own = not (apart & trained if trained else apart) and (_is_made_of(one, other) or _is_made_of(other, one))
     return bool(shared & variables_of(other)) and not is_own
+
+
+def _handles_of(op: Any) -> set[int | None]:
+    reads = (one for one in behind([op], through=None) if one.type == "ReadVariableOp")
+    return {find_handle(one.inputs[0]) for one in reads if one.outputs[0].dtype.is_floating}
 
 
 def _is_made_of(op: Any, other: Any) -> bool:

@@ -398,7 +398,7 @@ def find_slips(
         lambda: find_dropped(forward, layer_paths),
         lambda: find_unshown(forward, layer_paths),
         lambda: find_unvaried(forward, layer_paths),
-        lambda: find_attracted(loss),
+        lambda: find_attracted(loss, trained),
         lambda: find_margin(forward),
         lambda: find_undetached(forward),
         lambda: find_cancelled(forward, layer_paths),

@@ -1378,7 +1378,8 @@ class Watch:
         if self._reader.n_steps == 0:
             return (
                 "no training step was seen. Call gradwatch.watch(...) before the training function is first called; "
-                "a tf.function that was traced before keeps its old graph"
+                "a tf.function that was traced before keeps its old graph. Steps are seen where an optimizer applies "
+                "them: weights that the script assigns itself are not"
             )
         try:
             self._findings = self._sender.wait_for_findings(VERDICT_TIMEOUT_S if self._sender.is_connected else 0.0)

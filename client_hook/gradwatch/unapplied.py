@@ -81,11 +81,13 @@ def _applied(node: ast.AST) -> list[ast.Name]:
 
 
 def _of_loop(loop: ast.For, given: set[str]) -> Iterator[ast.expr]:
-    """Clips that are assigned to the name of a loop over gradients, which the rest of its body does not read."""
+    """Clips in a loop over gradients of which nothing is kept, or a name of the loop that its rest does not read."""
     names = _names(loop.target)
     if not given & _names(loop.iter):
         return
     for place, node in enumerate(loop.body):
+        if isinstance(node, ast.Expr) and _is_clip(node.value) and names & _names(node.value):
+            yield node.value
         if isinstance(node, ast.Assign) and _is_clip(node.value) and _first_name(node) in names:
             later = set().union(*map(_names, loop.body[place + 1 :]))
             if _first_name(node) not in later:

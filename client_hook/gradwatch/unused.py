@@ -7,6 +7,7 @@ nothing reads that, the line has no effect. Owns no state.
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -61,6 +62,7 @@ KEPT: Final = frozenset({"activations", "cache", "features", "hidden", "last_hid
 """Attributes in which a model may hold what it gave when it was last called."""
 LOSSES: Final = frozenset(one for one in dir(keras.losses) if one[0] != "_") | {"mae", "mse"}
 LAYERS: Final = frozenset(one for one in dir(keras.layers) if one[0].isupper()) - {"Input", "InputLayer", "Layer"}
+VARIABLES: Final = TRAINED | {"variables", "weights"}
 _Found = tuple[str, ast.stmt | ast.expr, str, ast.stmt | None]
 
 
@@ -75,7 +77,8 @@ def find_unused(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[s
         The first of each kind, with type (``Line``), the name that it gives its result or whose change is lost, no
         layer, the source line, and ``unused``: ``result``, a data set, an array or a table that is to be changed;
         ``tensor``, a layer's output or a term of a loss; ``overwritten``, a layer's output whose name is given to that
-        of another layer, with ``lost``, the source of the first; ``turns``, gradients of a loop, of which those of the
+        of another layer, with ``lost``, the source of the first; ``rebound``, the new value of a variable that a loop
+        gives to its own name; ``turns``, gradients of a loop, of which those of the
         last turn alone are applied.
     """
     layers = {name for one in walk(models) for name, held in vars(one).items() if isinstance(held, keras.layers.Layer)}
@@ -120,6 +123,7 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
     yield from _thrown_away(file)
     for block in blocks:
         yield from _of_turns(block)
+    yield from itertools.chain.from_iterable(_rebound(node) for node in nodes if isinstance(node, ast.For))
     held = [node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in TRAINED]
     models = {one.id for one in held if isinstance(one, ast.Name)} - {"self"} - _asked_of(nodes)
     attributes = layers | {one.attr for one in held if isinstance(one, ast.Attribute)}
@@ -263,6 +267,34 @@ def _of_turns(block: Sequence[ast.stmt]) -> Iterator[_Found]:
         for node in block[place + 1 :]:
             yield from (("turns", call, name, loop) for name in names - read for call in _applied(node, name))
         yield from _of_some_turns(loop, names)
+
+
+def _rebound(loop: ast.For) -> Iterator[_Found]:
+    """The lines that compute a variable's new value and give it to the loop's own name for it, which nothing reads."""
+    for place, node in enumerate(loop.body):
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if (
+            not isinstance(node, ast.Assign)
+            or not isinstance(target, ast.Name)
+            or not isinstance(node.value, ast.BinOp)
+        ):
+            continue
+        is_new = any(one.id == target.id for one in names_in(node.value))
+        later = {one.id for other in (*loop.body[place + 1 :], *loop.orelse) for one in names_in(other)}
+        if is_new and target.id not in later and target.id in _variables_in(loop):
+            yield "rebound", node, target.id, None
+
+
+def _variables_in(loop: ast.For) -> set[str]:
+    """The names that a loop gives to the variables of a model, in each turn to one."""
+    call, names = loop.iter, loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    lists = call.args if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "zip" else [call]
+    pairs = zip(names, lists, strict=False)
+    return {
+        one.id
+        for one, held in pairs
+        if isinstance(one, ast.Name) and isinstance(held, ast.Attribute) and held.attr in VARIABLES
+    }
 
 
 def _of_some_turns(loop: ast.For | ast.While, names: Set[str]) -> Iterator[_Found]:

@@ -68,7 +68,17 @@ def _find_axis(softmax: Any, outputs: Sequence[Tensor]) -> str | None:
     if before is not None and _is_over_batch(before, outputs):
         return "batch"
     product = product_of(scores)
-    return "queries" if product is not None and not any(map(is_weight, product.inputs)) else None
+    is_asked = product is not None and _is_of_all(product) and not any(map(is_weight, product.inputs))
+    return "queries" if is_asked else None
+
+
+def _is_of_all(product: Any) -> bool:
+    """Whether each of one side meets each of the other, as in an attention; a routing has a vector for each pair."""
+    if product.type != "Einsum":
+        return any(length != 1 for length in product.outputs[0].shape[-2:])
+    given, _, left = product.get_attr("equation").decode().partition("->")
+    sides = [set(labels) & set(left) for labels in given.split(",")]
+    return "." in given or len(sides) != 2 or bool(sides[0] - sides[1] and sides[1] - sides[0])
 
 
 def _before_moved(tensor: Tensor) -> Weights | None:

@@ -280,6 +280,9 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
     "exponent bounded": lambda seed: near(
         80 - 0.1 * STEPS, EXP | {"input": {"type": "Minimum", "constant": 80.0}}, seed
     ),
+    "exponential of a density's logarithm, of which the top is near 0": lambda seed: near(
+        np.maximum(198 - 0.4 * STEPS, 87.3), EXP, seed
+    ),
     "exponent that rises and levels off": lambda seed: near(30 + 50 * np.exp(-STEPS / 60), EXP, seed),
     "arc with a clip": lambda seed: near(
         np.maximum(np.exp(-0.1 * STEPS), 1e-6), ACOS | written("tf.acos(tf.clip_by_value(c, -m, m))"), seed

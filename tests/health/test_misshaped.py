@@ -702,6 +702,7 @@ def test_words_that_are_all_unknown(highest: int, n_words: int, is_told: bool) -
             "Of the gradients `x` that a loop computes, only the last are applied (train.py:7)",
             "x = tape.gradient",
         ),
+        ("rebound", "A new value is given to the name `x`, and the variable stays as it was (train.py:7)", "x.assign("),
     ],
 )
 def test_what_nothing_reads_is_told_whatever_the_loss(unused: str, title: str, code: str) -> None:

@@ -770,6 +770,21 @@ def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: in
     assert causes(found)[0].startswith(cause)
 
 
+@pytest.mark.parametrize("is_bound", [True, False])
+@pytest.mark.parametrize("batch", [1, 64])
+def test_weights_that_are_cut_to_a_bound_by_hand_are_a_new_start(is_bound: bool, batch: int) -> None:
+    """All outputs shrink with them, from one step to the next, and learning goes on."""
+    sick = run(layers=RELUS).set_loss(2.3 * np.exp(-np.arange(N) / 20.0))
+    sick.scale("weight", 0.05, start=2).scale("activation", 0.01, start=2)
+    if is_bound:  # nearly all weights are at it
+        columns = sick.columns("weight")
+        size = np.sqrt(sick.statistics[2:, columns, COLUMN["n_elements"]])
+        ends = 1.05 * sick.statistics[2:, columns, COLUMN["norm"]] / size
+        sick.statistics[2:, columns, COLUMN["min"]], sick.statistics[2:, columns, COLUMN["max"]] = -ends, ends
+    told = [found.title for found in sick.feed(batch=batch).findings() if " has shrunk to " in found.title]
+    assert bool(told) == (not is_bound)
+
+
 def test_an_output_that_shrinks_beside_an_input_far_out_of_scale() -> None:
     sick = shrinking(1.0, inputs=[("input/ph", 1), ("input/pressure", 1)])
     sick.statistics[:, sick.columns("input", [1])[0], COLUMN["max"]] = 2.8e6

@@ -30,6 +30,7 @@ class Networks:
         )
         self.predictor = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(4)])
         self.teacher = keras.Sequential([keras.Input((6,)), layers.Dense(4)])
+        self.judge = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(4)])
         self.jitter = layers.GaussianNoise(0.1)
         self.whole = keras.Model(self.encoder.inputs, self.predictor(self.encoder.outputs[0]))
 
@@ -135,16 +136,29 @@ def of_places_that_are_hidden(nets: Networks, x: Any) -> Any:
     return tf.reduce_mean(tf.square(asked - given))
 
 
+def of_a_judge(nets: Networks, x: Any) -> Any:
+    """As a game in which the other side rebuilds what this one makes, and is trained by a loss of its own."""
+    made = nets.whole(x)
+    return tf.reduce_mean(tf.abs(made - nets.judge(made)))
+
+
+def of_a_helper(nets: Networks, x: Any) -> Any:
+    """The same where it is trained by this loss: both come to be one number."""
+    given = nets.encode(x)
+    return tf.reduce_mean(tf.abs(given - nets.predictor(given)))  # of_a_helper
+
+
 TOLD = {
     both_are_moved: "negative_cosine",
     squares_between_views: "squares_between_views",
     by_a_loss_of_keras: "by_a_loss_of_keras",
     between_views_where_both_are_seen: "between_views_where_both_are_seen",
+    of_a_helper: "of_a_helper",
 }
 NOT_TOLD = [
     *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
     a_divergence_of_targets,
-    *(of_derivatives, of_data_where_there_are_any, of_places_that_are_hidden),
+    *(of_a_judge, of_derivatives, of_data_where_there_are_any, of_places_that_are_hidden),
 ]
 
 

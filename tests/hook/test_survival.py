@@ -212,7 +212,9 @@ def test_a_function_traced_before_the_watch_is_told(watch, capsys):
     watched = watch(model)
     step(x, y)
     watched.close()
-    assert "no training step was seen. Call gradwatch.watch(...) before the training function is" in said(capsys)[-1]
+    told = said(capsys)[-1]
+    assert "no training step was seen. Call gradwatch.watch(...) before the training function is" in told
+    assert "weights that the script assigns itself are not" in told
 
 
 SCRIPT = """

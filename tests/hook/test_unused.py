@@ -254,3 +254,23 @@ APPLY = "optimizer.apply_gradients(zip(grads, model.trainable_variables))"
 def test_gradients_of_the_last_turn_alone(find: Any, then: str, behind: str, is_told: bool) -> None:
     found = find(LOOP.format(then=then, behind=behind))
     assert found == ([("turns", "grads", APPLY)] if is_told else [])
+
+
+SOFT = "for a, b in zip(slow.{of}, net.{of}):\n    {line}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "of", "is_told"),
+    [
+        ("a = 0.99 * a + 0.01 * b", "trainable_variables", True),
+        ("a = a + 0.01 * (b - a)", "weights", True),
+        ("a.assign(0.99 * a + 0.01 * b)", "weights", False),
+        ("a = 0.99 * a + 0.01 * b; moved.append(a)", "weights", False),
+        ("a = tf.cast(a, tf.float32)", "weights", False),
+        ("c = 0.99 * a + 0.01 * b", "weights", False),
+        ("a = 0.99 * a + 0.01 * b", "rows", False),
+    ],
+)
+def test_a_variable_of_which_only_the_name_is_given_a_new_value(find: Any, line: str, of: str, is_told: bool) -> None:
+    found = find(SOFT.format(line=line, of=of))
+    assert found == ([("rebound", "a", line)] if is_told else [])

@@ -83,6 +83,29 @@ class Slots(layers.Layer):
         return tf.matmul(shares / tf.reduce_sum(shares, axis=-1, keepdims=True), self.value(x))
 
 
+class Routing(layers.Layer):
+    """Places vote for units, and go to those whose sums agree with their votes: shares of a place among the units."""
+
+    def __init__(self, total):
+        super().__init__()
+        self.total, self.votes = total, layers.Dense(4 * 6)
+
+    def call(self, x):
+        votes = tf.reshape(self.votes(x), (-1, 10, 4, 6))
+        return self.total(votes, tf.reduce_mean(votes, axis=1))
+
+
+def by_pairs(votes, sums):
+    votes = votes[..., None]
+    agreement = tf.matmul(votes, tf.tile(sums[:, None, ..., None], (1, 10, 1, 1, 1)), transpose_a=True)
+    return tf.reduce_sum(tf.nn.softmax(agreement, axis=2) * votes, axis=1)
+
+
+def by_einsum(votes, sums):
+    shares = tf.nn.softmax(tf.einsum("bijd,bjd->bij", votes, sums), axis=2)
+    return tf.einsum("bij,bijd->bjd", shares, votes)
+
+
 def over_queries(scores):
     return tf.nn.softmax(scores, axis=1)  # over_queries
 
@@ -124,6 +147,8 @@ WELL = {
     "Keras": lambda: lambda x: layers.MultiHeadAttention(2, 4)(x, x),
     "clusters": Clusters,
     "slots": Slots,
+    "routing": lambda: Routing(by_pairs),
+    "routing by einsum": lambda: Routing(by_einsum),
 }
 
 

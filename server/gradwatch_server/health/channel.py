@@ -30,6 +30,9 @@ ROUNDING: Final = {"float16": 4.88e-4, "float32": 5.96e-8, "bfloat16": 3.91e-3}
 """Half the distance between 1 and the next number: a difference of 1 and something nearer than that is exactly 0."""
 HELD_LIMIT: Final = 1e-13
 """Below every epsilon in common use (1e-12 and above) an input is held by nothing; above, it may be."""
+LOW_SHARE: Final = 0.9
+"""Of the way from 1 to overflow. What is exponentiated with more of it left is as often something that never rises much
+above 0: the logarithm of a probability or of a density, minus a distance."""
 SEARCH_ROWS: Final = 100
 """Dynamic loss scaling finds its scale by halving it step after step, 15 times at most; a fall over more rows is
 another thing."""
@@ -137,7 +140,8 @@ def _margin_of(operation: Operation, table: TensorTable) -> Channel | None:
     if operation.is_gradient or operation.is_held or dtype not in LARGEST:
         return None
     if operation.type in EXPONENTIALS and _WRITTEN_EXP.search(operation.code):
-        return Channel("margin", 0.0, is_log=False, operation=operation, dtype=dtype)
+        gate = LOW_SHARE * math.log(LARGEST[dtype])
+        return Channel("margin", 0.0, is_log=False, operation=operation, dtype=dtype, gate=gate)
     # Whether something holds an arc inside of ±1 is to be read in the line, where the hook does not say.
     is_arc = operation.type in ARCS and (operation.input_type is not None or not _GUARD.search(operation.code))
     if not is_judged(operation) or not (is_arc or operation.type in REACHES_ZERO):

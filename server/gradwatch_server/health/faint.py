@@ -37,6 +37,10 @@ PENALISED_FACTOR: Final = 0.1
 """The same where the gradient is a multiple of the weights: data that are learned from hold against a penalty."""
 MULTIPLE_SLACK: Final = 0.05
 """By how much of the largest weight a multiple of the weights may differ from the gradient, on the average."""
+CUT_FACTOR: Final = 0.5
+CUT_SHARE: Final = 0.8
+"""A norm that falls so far from one step to the next, to weights of which the root mean square is so near to the
+largest: they were cut to a bound by hand, as a critic's are."""
 MEMORY_ROWS: Final = 10.0
 """Of that average."""
 KERNEL_MIN: Final = 32
@@ -75,7 +79,7 @@ class FaintRule:
         self._multiple = np.full(n, np.nan)
         self._slack = np.full(n, np.inf)  # until it is known
         self._first_weight = np.full(n, np.nan)
-        self._weight = np.full(n, np.nan)
+        self._weight, self._last_step = np.full(n, np.nan), -1
         self.episodes = self._streaks.episodes
 
     def feed(self, block: Block) -> None:
@@ -89,12 +93,36 @@ class FaintRule:
         weights = self._read_weights(block, rows)
         is_settled = not np.isnan(self._before).any()
         is_low = np.asarray(self._is_low(spread[rows], weights, PENALISED_FACTOR).any(axis=1), bool)
+        cuts = self._find_cuts(block, rows, weights)
         for row, weight, is_any in zip(rows.tolist(), weights, is_low.tolist(), strict=True):
+            if int(block.steps[row]) in cuts:
+                self._begin_anew(weight)
+                is_settled = False
             if is_any or not is_settled or self._streaks.current is not None or self._streaks.is_any:
                 self._weight = weight
                 self._compare(block, row)
                 self._step(block, row, spread[row])
         self._weight = weights[-1]
+
+    def _find_cuts(self, block: Block, rows: npt.NDArray[np.int64], weights: Float) -> set[int]:
+        """Steps before which kernels were cut by hand."""
+        steps, before = block.steps[rows], np.concatenate([self._weight[None], weights[:-1]])
+        is_next = np.diff(steps, prepend=self._last_step) == 1
+        self._last_step = int(steps[-1])
+        fallen = np.flatnonzero(is_next & (weights < CUT_FACTOR * before).any(axis=1))
+        if not len(fallen):
+            return set()
+        names = [COLUMN[name] for name in ("norm", "min", "max")]
+        norm, *ends = np.moveaxis(block.statistics[rows[fallen]][:, self._kernels][:, :, names], 2, 0)
+        size = np.sqrt(np.array([self._table.n_elements[column] for column in self._kernels], np.float64))
+        is_cut = norm >= CUT_SHARE * size * np.abs(ends).max(axis=0)
+        return set(steps[fallen[is_cut.any(axis=1)]].tolist())
+
+    def _begin_anew(self, weight: Float) -> None:
+        """Forgets what all layers gave before their weights, or those of layers before them, were cut by hand."""
+        self._early = [[] for _ in self._early]
+        self._before[:] = np.nan
+        self._first_weight = weight.copy()
 
     def _is_low(self, spread: Float, weight: Float, factor: Float | float) -> npt.NDArray[np.bool_]:
         is_faint = (spread > 0) & (spread < FAINT_FACTOR * self._before)

@@ -170,6 +170,21 @@ def _say_turns(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple[
     )
 
 
+def _say_rebound(_: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"A new value is given to the name `{name}`, and the variable stays as it was{place}",
+        f"`{code}` makes `{name}` the name of another tensor. Nothing reads it before the loop's next turn.",
+        Hypothesis(
+            f"The variables in the loop are never changed{place}",
+            0.95,
+            "An assignment to a name changes no variable. A slow copy of a network that is to be moved in this way "
+            "stays as it was made.",
+            "Call the variable's `assign`.",
+            f"{name}.assign(...)                          # the new value",
+        ),
+    )
+
+
 def _say_sibling(slip: Mapping[str, Any], name: str, code: str, place: str) -> tuple[str, str, Hypothesis]:
     meant, of = str(slip["meant"]), slip.get("of") or {}
     return (
@@ -223,6 +238,7 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str, str], tuple[st
     "tensor": _say_tensor,
     "overwritten": _say_overwritten,
     "turns": _say_turns,
+    "rebound": _say_rebound,
     "sibling": _say_sibling,
     "reported": _say_reported,
 }
