@@ -16,7 +16,7 @@ import tensorflow as tf
 from gradwatch.constants import constant
 from gradwatch.origin import GRADIENT_SCOPE, source_of
 from gradwatch.tap import find_handle
-from gradwatch.walk import behind, reads_variable, variables_of
+from gradwatch.walk import behind, reads_variable, variables_of, weights_read
 
 __all__ = ["find_attracted", "find_margin"]
 
@@ -132,14 +132,9 @@ def _is_attraction(op: Any, moved: Set[str], trained: Set[int]) -> bool:
     shared = variables_of(one)
     # A probability and its own logarithm, as in a divergence, are no two outputs, nor are a sample and what a network
     # that this loss does not train makes of it, as in a game of two.
-    apart = _handles_of(one) ^ _handles_of(other)
+    apart = set(map(find_handle, weights_read(one))) ^ set(map(find_handle, weights_read(other)))
     is_own = not (apart & trained if trained else apart) and (_is_made_of(one, other) or _is_made_of(other, one))
     return bool(shared & variables_of(other)) and not is_own
-
-
-def _handles_of(op: Any) -> set[int | None]:
-    reads = (one for one in behind([op], through=None) if one.type == "ReadVariableOp")
-    return {find_handle(one.inputs[0]) for one in reads if one.outputs[0].dtype.is_floating}
 
 
 def _is_made_of(op: Any, other: Any) -> bool:

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from gradwatch.origin import source_at
 from gradwatch.syntax import last_name, nodes_of
-from gradwatch.target import leaves, walk
+from gradwatch.target import leaves, path_of, walk
 
 __all__ = ["find_built"]
 
@@ -105,7 +105,7 @@ def _crossing(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, Any
     if not layers:
         return []
     lines = {(file, line) for file in files for line in _lines_with_axis(file)}
-    path, axis = str(layers[0].path or layers[0].name), int(layers[0].axis)
+    path, axis = path_of(layers[0]), int(layers[0].axis)
     place = {"name": path, "layer": path, "source": source_at(lines) if len(lines) == 1 else None}
     return [{"type": "BatchNormalization", **place, "across": axis % MAP_RANK, "n": len(layers)}]
 

@@ -40,6 +40,8 @@ NUMBERS_MAX: Final = 4_096
 """Of a sample, that are compared."""
 _NAN: Final = float("nan")
 Tensor = Any  # tensorflow ships no types
+Weight = tuple[Tensor, bool]
+"""What a distance is multiplied with, and True; or what it is chosen by, and whether where that is true."""
 
 
 class _Distance(NamedTuple):
@@ -60,8 +62,7 @@ class _Term(NamedTuple):
     """A way on which a distance goes into a mean: with which sign, times what, if anything, and into which number."""
 
     sign: int
-    weight: tuple[Tensor, bool] | None
-    """What it is multiplied with; or what it is chosen by, and whether where that is true."""
+    weight: Weight | None
     into: Tensor
 
 
@@ -77,7 +78,7 @@ class Contrast(NamedTuple):
 
     drawn: _Distance
     pushed: _Distance
-    weights: tuple[tuple[Tensor, bool], tuple[Tensor, bool]] | None
+    weights: tuple[Weight, Weight] | None
     into: tuple[Tensor, ...]
 
 
@@ -125,7 +126,7 @@ def _flat(values: Tensor) -> Tensor:
     return tf.reshape(tf.cast(values, tf.float32), [-1])
 
 
-def _weight(weight: tuple[Tensor, bool]) -> Tensor:
+def _weight(weight: Weight) -> Tensor:
     values, is_where_true = weight
     return _flat(values if is_where_true else ~values)
 
@@ -232,7 +233,7 @@ def _joined(description: Tensor) -> list[Tensor]:
 
 def _terms_of(distance: _Distance) -> list[_Term] | None:
     """The ways on which a distance goes into means; None where one of them is not understood."""
-    pending: list[tuple[Tensor, int, tuple[Tensor, bool] | None]] = [(distance.op.outputs[0], distance.sign, None)]
+    pending: list[tuple[Tensor, int, Weight | None]] = [(distance.op.outputs[0], distance.sign, None)]
     terms: list[_Term] = []
     for _ in range(WAYS_MAX):
         if not pending:
@@ -248,9 +249,7 @@ def _terms_of(distance: _Distance) -> list[_Term] | None:
     return None
 
 
-def _passed(
-    user: Any, one: Tensor, sign: int, weight: tuple[Tensor, bool] | None
-) -> Iterator[tuple[Tensor, int, tuple[Tensor, bool] | None]]:
+def _passed(user: Any, one: Tensor, sign: int, weight: Weight | None) -> Iterator[tuple[Tensor, int, Weight | None]]:
     """What an operation makes of a distance, if it is larger or smaller with it, and what that is weighed by."""
     given = user.outputs[0]
     is_squared = user.type == "Square" or (user.type == "Mul" and user.inputs[0] is user.inputs[1])

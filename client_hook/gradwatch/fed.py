@@ -30,7 +30,7 @@ from gradwatch.syntax import (
     nodes_of,
     stored_names,
 )
-from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, walk
+from gradwatch.target import has_keras_losses, has_keras_step, is_of_keras, losses_of, path_of, walk
 
 __all__ = ["calls_of_method", "chain_of", "find_fed", "mapped_graph", "trained_on"]
 
@@ -162,7 +162,7 @@ def _shuffled(models: Sequence[Any]) -> dict[str, Any] | None:
     fit = running_fit() if keeping else None
     if fit is None or not fit.file:
         return None
-    layer, x = str(keeping[0].path or keeping[0].name), fit.known.get("x")
+    layer, x = path_of(keeping[0]), fit.known.get("x")
     if _is_shuffled(x):
         is_reset = _is_reset_in_batches(fit.file)
         return None if is_reset else _slip(fit.file, fit.line, layer, stateful=True, of_set=True)

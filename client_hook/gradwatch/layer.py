@@ -25,7 +25,7 @@ from gradwatch.origin import source_here
 from gradwatch.probe import Clock
 from gradwatch.sketch import Sketch
 from gradwatch.tap import APPLIES_MAX, Tap, Taps, enclosing_graphs, find_handle
-from gradwatch.target import walk
+from gradwatch.target import path_of, walk
 from gradwatch.within import FUNCTIONS, Function
 
 __all__ = ["LayerProbe"]
@@ -232,7 +232,7 @@ class LayerProbe:
     def _look_at(self, layer: Any, place: int, tensor: Tensor) -> None:
         if any(one.ref() is tensor for one in reversed(self._outputs)) or self._left_out() is tensor:
             return  # the last layer's, passed on by the model or block around it
-        path = str(layer.path or layer.name)
+        path = path_of(layer)
         name = self._taps.name("activation", f"{path}:{place}" if place else path, CALLS_MAX)
         if name is None:
             self._left_out = weakref.ref(tensor)

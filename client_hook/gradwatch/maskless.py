@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from gradwatch.origin import is_own, is_users, source_at, source_of
 from gradwatch.syntax import last_name, nodes_of
-from gradwatch.target import file_of
+from gradwatch.target import file_of, path_of
 from gradwatch.walk import WAY_MAX
 
 __all__ = ["Masks"]
@@ -108,13 +108,13 @@ def _find_lost(call: _Call, calls: Sequence[_Call], files: Sequence[str]) -> dic
     """Where a mask was lost on the way to a call of a layer that would use it; empty for nowhere."""
     ways = _way_to(call.given[0], calls)
     before = [one for one in reversed(calls) if id(one.outputs[0].op) in ways]
-    place = {"layer": _path_of(call.layer), "n_steps": int(call.given[0].shape[1] or 0)}
+    place = {"layer": path_of(call.layer), "n_steps": int(call.given[0].shape[1] or 0)}
     for one in before:  # the last first
         mask = one.mask_after if one.mask is None else one.mask
         if mask is None:
             continue
         maker = next((its for its in calls if its.mask is None and its.mask_after is mask), one)
-        place["loses"] = _path_of(maker.layer)
+        place["loses"] = path_of(maker.layer)
         if _loses(one):
             return _describe_layer(one.layer, files) | place
         masked = one.outputs[0]
@@ -145,7 +145,7 @@ def _describe_layer(layer: Any, files: Sequence[str]) -> dict[str, Any]:
     is_of_user = is_users(file_of(cls))
     lines = list(_lines_of(cls.__name__, [file_of(cls)] if is_of_user else files, is_of_user=is_of_user))
     source = source_at(lines) if len(lines) == 1 else None
-    return {"type": cls.__name__, "name": _path_of(layer), "source": source, "is_own": is_of_user, "is_op": False}
+    return {"type": cls.__name__, "name": path_of(layer), "source": source, "is_own": is_of_user, "is_op": False}
 
 
 def _lines_of(name: str, files: Sequence[str], *, is_of_user: bool) -> Iterator[tuple[str, int]]:
@@ -181,7 +181,3 @@ def _symbolic(held: Any) -> list[Tensor]:
 
 def _mask_of(tensor: Tensor) -> Tensor | None:
     return getattr(tensor, "_keras_mask", None)
-
-
-def _path_of(layer: Any) -> str:
-    return str(layer.path or layer.name)

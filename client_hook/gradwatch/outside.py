@@ -17,7 +17,7 @@ import keras
 from gradwatch import legacy
 from gradwatch.origin import is_users, source_at
 from gradwatch.syntax import nodes_of
-from gradwatch.target import file_of, parts_within, walk
+from gradwatch.target import file_of, parts_within, path_of, walk
 
 __all__ = ["find_outside", "outside_layers"]
 
@@ -43,12 +43,12 @@ def find_outside(models: Sequence[Any]) -> list[dict[str, Any]]:
     for layer, code, name, called in _calls(models):
         lines = (node.lineno for node in nodes_of(code.co_filename) if isinstance(node, ast.Name) and node.id == name)
         line = next((line for line in sorted(lines) if line >= code.co_firstlineno), code.co_firstlineno)
-        place = {"layer": str(layer.path or layer.name), "source": source_at([(code.co_filename, line)])}
+        place = {"layer": path_of(layer), "source": source_at([(code.co_filename, line)])}
         variables = [str(one.path) for one in called.trainable_variables]
         found.append({"type": type(layer).__name__, "name": str(called.name), **place, "outside": variables})
     for layer, name, held, within in _held(models):
         variables = [str(one.path) for called in within for one in called.trainable_variables]
-        place = {"name": name, "layer": str(layer.path or layer.name), "source": _find_setter(layer, name)}
+        place = {"name": name, "layer": path_of(layer), "source": _find_setter(layer, name)}
         found.append({"type": type(layer).__name__, **place, "outside": variables, "held": held})
     return [one for one in found if one["outside"]]
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
 from gradwatch.syntax import last_name, nodes_of
-from gradwatch.target import leaves
+from gradwatch.target import leaves, path_of
 
 __all__ = ["find_rotated"]
 
@@ -50,7 +50,7 @@ def find_rotated(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, 
         if type(part).__name__ == ROTATION and (factor := _ends(getattr(part, "factor", None))) and _is_degrees(factor):
             alike = [one for one in lines if one.factor in (factor, None)]
             source = source_at([(alike[0].file, alike[0].line)]) if len(alike) == 1 else None
-            path = str(part.path or part.name)
+            path = path_of(part)
             return [{"type": ROTATION, "name": path, "layer": path, "source": source, "rotates": list(factor)}]
     for one in lines:
         if one.factor is not None and _is_degrees(one.factor):

@@ -16,7 +16,7 @@ import keras
 
 from gradwatch.origin import source_at
 from gradwatch.syntax import assigned_before, last_name, nodes_of
-from gradwatch.target import leaves
+from gradwatch.target import leaves, path_of
 
 __all__ = ["LEVELS", "find_scaled", "scaling_in"]
 
@@ -80,7 +80,7 @@ def find_scaled(models: Iterable[Any], files: Sequence[str]) -> list[dict[str, A
     for model in models:
         is_before = is_behind = False
         for part in leaves(model):
-            path = str(part.path or part.name)
+            path = path_of(part)
             place = {"name": path, "layer": path}
             if isinstance(part, keras.layers.Rescaling) and _is_of_images(part) and not is_behind:
                 known = {"rescales": part.scale, "offset": float(part.offset)}

@@ -27,7 +27,7 @@ from gradwatch.origin import EXCERPT_WIDTH, frames, is_users, running_fit
 from gradwatch.protocol import Message
 from gradwatch.refitted import find_refitted
 from gradwatch.syntax import is_taped, last_name, names_in, nodes_of, users_files
-from gradwatch.target import walk
+from gradwatch.target import path_of, walk
 from gradwatch.unapplied import find_unapplied
 
 __all__ = ["files_near", "find_script"]
@@ -342,7 +342,7 @@ class _Built(NamedTuple):
 
     @property
     def path(self) -> str:
-        return str(self.layer.path or self.layer.name)
+        return path_of(self.layer)
 
 
 def _find_augment(files: Sequence[str], layers: Sequence[_Built]) -> Message | None:

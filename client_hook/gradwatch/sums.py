@@ -85,8 +85,16 @@ _uncounted: set[int] = set()
 """Those of them where a call of the function may do so more than once, or the call is not seen."""
 _before: dict[frozenset[int], tuple[int, int]] = {}
 """How often sums had been cleared when they were found: eagerly, and in all."""
-_running = threading.local()
-"""The functions that are being called in a thread, the innermost last."""
+
+
+class _Running(threading.local):
+    """The functions that are being called in a thread, the innermost last."""
+
+    def __init__(self) -> None:
+        self.functions: list[_Writer] = []
+
+
+_running = _Running()
 _added: dict[int, weakref.ref[Any]] = {}
 """By their handles the variables of floats that were added to, the newest last."""
 
@@ -142,7 +150,7 @@ def around_function(original: Callable[..., Any], function: Any, *args: Any, **k
     writer = _functions.get(function)
     if writer is None:
         writer = _functions[function] = _Writer(is_known=not function.experimental_get_tracing_count())
-    stack = _stack()
+    stack = _running.functions
     stack.append(writer)
     try:
         return original(function, *args, **kwargs)
@@ -171,7 +179,7 @@ def note_assigned(variable: tf.Variable) -> None:
 
 def _note_traced(handles: set[int]) -> None:
     """These variables are assigned to in the graph that is being built: once in each call of its function, or not."""
-    stack, n, graph = _stack(), 0, tf.compat.v1.get_default_graph()
+    stack, n, graph = _running.functions, 0, tf.compat.v1.get_default_graph()
     _in_functions.update(handles)
     while hasattr(graph, "outer_graph"):
         n += not isinstance(graph, CondBranchFuncGraph)
@@ -180,12 +188,6 @@ def _note_traced(handles: set[int]) -> None:
         stack[-1].handles |= handles
     if n != len(stack):  # within a loop, or a function of a data set
         _uncounted.update(handles)
-
-
-def _stack() -> list[_Writer]:
-    _running.functions = getattr(_running, "functions", [])
-    found: list[_Writer] = _running.functions
-    return found
 
 
 def _functions_of(sums: frozenset[int]) -> list[_Writer]:

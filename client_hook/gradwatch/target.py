@@ -36,6 +36,7 @@ __all__ = [
     "name_of",
     "optimizer_settings",
     "parts_within",
+    "path_of",
     "running_momenta",
     "running_states",
     "sort_targets",
@@ -79,6 +80,11 @@ def _shown(target: Any) -> str:
     return f"{type(target).__name__} {target!r}"[:200]
 
 
+def path_of(layer: Any) -> str:
+    """A layer's Keras path, or its name, where it has none yet."""
+    return str(layer.path or layer.name)
+
+
 def name_of(target: Any) -> str:
     """The name of a model or an optimizer; the older optimizers of Keras 2 keep theirs to themselves."""
     return str(getattr(target, "name", None) or getattr(target, "_name", None) or type(target).__name__)
@@ -101,7 +107,7 @@ def untracked_variables(models: Sequence[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for layer in _layers(models):
         own = {name: one for name, one in vars(layer).items() if not name.startswith("_self_")}
-        for name, variable in _variables_in(own, str(layer.path or layer.name)):
+        for name, variable in _variables_in(own, path_of(layer)):
             if variable.trainable and variable.dtype.is_floating and variable.shape.rank and id(variable) not in known:
                 found.setdefault(name, variable)
     return found

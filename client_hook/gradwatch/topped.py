@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import keras
 
-from gradwatch.target import has_keras_losses, walk
+from gradwatch.target import has_keras_losses, path_of, walk
 
 __all__ = ["find_topped"]
 
@@ -34,9 +34,9 @@ def find_topped(models: Sequence[Any]) -> list[dict[str, Any]]:
         top = _top_of(model) if len(models) == 1 or has_keras_losses(model) else None
         if top is not None:
             layer, head = top
-            path = str(layer.path or layer.name)
+            path = path_of(layer)
             place = {"name": path, "layer": path, "source": None}
-            return [{"type": type(layer).__name__, **place, "tops": str(head.path or head.name)}]
+            return [{"type": type(layer).__name__, **place, "tops": path_of(head)}]
     return []
 
 

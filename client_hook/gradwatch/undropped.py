@@ -13,7 +13,7 @@ import keras
 
 from gradwatch.origin import is_users, layer_of, source_at
 from gradwatch.syntax import is_taped, nodes_of
-from gradwatch.target import is_read, walk
+from gradwatch.target import is_read, path_of, walk
 
 __all__ = ["dropouts_of", "find_undropped"]
 
@@ -39,9 +39,7 @@ def dropouts_of(models: Iterable[Any], trained: Set[int]) -> list[str]:
         parts = list(walk([model]))
         is_trained = is_read(getattr(model, "trainable_variables", ()), trained)
         if is_trained and not any(isinstance(one, keras.layers.BatchNormalization) for one in parts):
-            found += [
-                str(one.path or one.name) for one in reversed(parts) if isinstance(one, DROPPING) and one.rate > 0
-            ]
+            found += [path_of(one) for one in reversed(parts) if isinstance(one, DROPPING) and one.rate > 0]
     return list(dict.fromkeys(found))
 
 

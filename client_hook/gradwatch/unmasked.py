@@ -15,7 +15,7 @@ import numpy as np
 
 from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
-from gradwatch.target import leaves
+from gradwatch.target import leaves, path_of
 
 __all__ = ["find_unmasked"]
 
@@ -59,7 +59,7 @@ def find_unmasked(models: Sequence[Any], files: Sequence[str]) -> list[dict[str,
         return []
     calls = [(file, node) for file in files for node in nodes_of(file) if isinstance(node, ast.Call)]
     lines = [(file, node.lineno) for file, node in calls if last_name(node) == "Masking"]
-    path = str(first.path or first.name)
+    path = path_of(first)
     place = {"name": path, "layer": path, "source": source_at(lines) if len(lines) == 1 else None}
     pads = float(padding[0]) if (padding == padding[0]).all() else None
     return [{"type": "Masking", **place, "unmasked": f"{float(first.mask_value):g}", "pads": pads}]

@@ -26,6 +26,7 @@ __all__ = [
     "reads_variable",
     "users_of",
     "variables_of",
+    "weights_read",
 ]
 
 ADDING: Final = frozenset({"Add", "AddV2"})
@@ -143,5 +144,10 @@ def goes_into(op: Any, forward: Set[int], ends: Set[str], *, through: Set[str], 
 
 def variables_of(op: Any) -> set[int]:
     """What an operation's numbers are read from, of weights; the state of what draws numbers is whole, and none."""
+    return set(map(id, weights_read(op)))
+
+
+def weights_read(op: Any) -> Iterator[Any]:
+    """The tensors that these are read by, each as often as it is."""
     reads = (one for one in behind([op], through=None) if one.type == "ReadVariableOp")
-    return {id(one.inputs[0]) for one in reads if one.outputs[0].dtype.is_floating}
+    return (one.inputs[0] for one in reads if one.outputs[0].dtype.is_floating)

@@ -44,9 +44,9 @@ class PaddedRule:
         self._stream, self._table = stream, table
         slip = next((slip for slip in setup.slips if "end_of" in slip), None)
         self._layer = None if slip is None else str(slip.get("layer", ""))
-        self._lost = next((slip for slip in setup.slips if "loses" in slip), None)
-        if self._lost is not None and not (self._layer or "").startswith(str(self._lost["layer"])):
-            self._lost = None if self._layer is not None else self._lost
+        lost = next((slip for slip in setup.slips if "loses" in slip), None)
+        is_of_layer = lost is not None and (self._layer is None or self._layer.startswith(str(lost["layer"])))
+        self._lost = lost if is_of_layer else None
         if self._lost is not None:
             self._layer = str(self._lost["layer"])
         self._first: list[float] = []

@@ -1553,9 +1553,14 @@ def _say_rounded(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_place(lead: Misshaped, scope: str) -> str:
+    """The user's line, or else the layer that a slip is in."""
+    return say_line(lead.slip.get("source")) or (f" ({scope})" if scope else "")
+
+
 def _say_truncated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, rows = lead.slip["layer"], lead.slip["rows"]
-    place = say_line(lead.slip.get("source")) or (f" ({layer})" if layer else "")
+    place = _say_place(lead, layer)
     return (
         f"Ids are cut to whole numbers after they were scaled: nearly all become 0{place}",
         (
@@ -1575,7 +1580,7 @@ def _say_truncated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_by_sample(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     layer, n = lead.slip["layer"], lead.slip["by_sample"]
-    place = say_line(lead.slip.get("source")) or (f" ({layer})" if layer else "")
+    place = _say_place(lead, layer)
     return (
         f"The table of positions is added along the samples, not along their {n} positions{place}",
         (
@@ -1596,7 +1601,7 @@ def _say_by_sample(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_crosswise(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     axis, shape = lead.slip["axis"], lead.slip["crosswise"]
     scope = str(lead.slip["name"]).rpartition("/")[0]  # a layer without weights is known by it alone
-    place = say_line(lead.slip.get("source")) or (f" ({scope})" if scope else "")
+    place = _say_place(lead, scope)
     form = ", ".join(["n", *("?" if length < 0 else str(length) for length in shape[1:])])
     bypassed = (
         " Keras takes the loss of the scores before this softmax, so that the loss falls and the outputs do not follow."
