@@ -184,6 +184,9 @@ def test_the_last_healthy_run_before_a_sick_one(start_server) -> None:
     assert {value["name"] for value in found["values"]} == {"loss", "gradient_norm", "learning_rate"}
     # Of a project with a name another script's stands in, where there is none of its own.
     assert server.get("/api/runs/another/baseline")["run"]["id"] == "new"
+    # But not if it trains another model: its numbers say nothing of this one.
+    stream(server.url, make("healthy", "foreign", 7, name="foreign", config={"model": "foreign"}))
+    assert server.get("/api/runs/foreign/baseline")["run"] is None
     assert server.get("/api/runs/first/baseline") == {"run": None, "config": [], "step": None, "values": []}
 
 

@@ -430,7 +430,7 @@ class Outcome(_Shape):
 
 
 class Sequel(_Shape):
-    """The next run by the same script or name in the project, else the next of a named project; null: none yet."""
+    """The next run by the same script or name in the project, else of its model in a named project; null: none."""
 
     run: RunSummary | None
     findings: list[Outcome]
@@ -453,7 +453,7 @@ class OtherValue(_Shape):
 
 
 class Baseline(_Shape):
-    """The last healthy run before a run, by the same script or name, else of a named project; null: there is none."""
+    """The last healthy run before a run: of the same script or name, else model in a named project; null: none."""
 
     run: RunSummary | None
     config: list[OtherSetting] = Field(description="What was set otherwise there.")

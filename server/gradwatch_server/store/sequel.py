@@ -61,7 +61,7 @@ def _family(finding: Json) -> str:
 
 
 def _find_next(connection: Connection, run: Json) -> Json | None:
-    """The next run with steps by the same script or name in the project; else the next of a project with a name."""
+    """The next run with steps by the same script or name in the project; else of its model in a named project."""
     started_at = select(runs.c.started_at).where(runs.c.id == run["id"]).scalar_subquery()
     query = (
         select(runs)
@@ -74,9 +74,10 @@ def _find_next(connection: Connection, run: Json) -> Json | None:
 
 
 def pick_alike(run: Json, others: Sequence[Json]) -> Json | None:
-    """The first other run of the project by the same name or script; else the first of all of a project with a name."""
+    """The first other run of the project by the same name or script; else of its model in a named project."""
     alike = (one for one in others if is_alike(run, one))
-    named = (one for one in others if run["project"] != UNNAMED_PROJECT)
+    is_named = run["project"] != UNNAMED_PROJECT
+    named = (one for one in others if is_named and one["config"].get("model") == run["config"].get("model"))
     return next(alike, None) or next(named, None)
 
 

@@ -17,7 +17,7 @@ import gradwatch
 JIT = "--jit" in sys.argv
 BATCH_SIZE = 128
 TASKS = 30
-LEARNING_RATE = 0.8
+LEARNING_RATE = 0.2
 STEPS_TOGETHER = 1000
 STEPS_PER_TASK = 20
 
