@@ -54,7 +54,7 @@ class ConfigurationError(GradwatchError, ValueError):
 
 
 class TargetError(ConfigurationError, TypeError):
-    """A target given to `gradwatch.watch` is neither a Keras model nor a Keras optimizer, or holds nothing to watch."""
+    """A target given to `gradwatch.watch` is no model, layer or optimizer of Keras and no module, or holds nothing."""
 
 
 class ProtocolError(GradwatchError):

@@ -126,7 +126,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _loss_call_patch.install({keras.losses.Loss})
         for patch in _assign_patches:
             patch.install({BaseResourceVariable, ResourceVariable})  # a library may have given the latter its own
-        for cls in {keras.Model, *map(type, new_models)}:
+        for cls in {keras.Model, *(type(one) for one in new_models if isinstance(one, keras.Model))}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _fit_patch.install(_defining_bases(cls, "fit"))
             _evaluate_patch.install(_defining_bases(cls, "evaluate"))

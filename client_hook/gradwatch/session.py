@@ -114,6 +114,7 @@ from gradwatch.target import (
     is_read,
     layer_paths,
     left_as_made,
+    module_paths,
     name_of,
     optimizer_settings,
     running_momenta,
@@ -174,9 +175,9 @@ def watch(
     begins a new run. Processes that a watched training starts, by fork or by spawn, are not watched and send nothing.
 
     Args:
-        *targets: Keras models (compiled or not) and optimizers, one or several, of Keras 3 or of Keras 2
-            (``tf_keras``). A model alone is enough in a custom loop too: its optimizer is known by the variables it
-            applies.
+        *targets: Keras models (compiled or not), layers and optimizers, one or several, of Keras 3 or of Keras 2
+            (``tf_keras``), and any `tf.Module`. A model alone is enough in a custom loop too: its optimizer is known
+            by the variables it applies. Layers that a module holds when it is watched are looked at as a model's are.
         name: the run's name; made from the model's name by default.
         project: the project that the run belongs to (``GRADWATCH_PROJECT``).
         config: what you want to compare runs by, e.g. ``{"batch_size": 64}``.
@@ -194,7 +195,7 @@ def watch(
         The `Watch`; closing it is never needed, the end of the process does it.
 
     Raises:
-        TargetError: a target is neither a Keras model nor an optimizer, or a model has nothing to train.
+        TargetError: a target is none of these, or a model has nothing to train.
         ConfigurationError: another argument or environment variable has a value that cannot be used.
     """
     settings = resolve(
@@ -224,11 +225,13 @@ class Watch:
 
     def __init__(self, targets: Sequence[Any], settings: Settings) -> None:
         self._settings = settings
-        models, optimizers = sort_targets(targets)
+        models, optimizers, modules = sort_targets(targets)
+        self._subject = " and ".join(repr(name_of(target)) for target in targets)
         # Weakly: a run must not keep a model that its user has done with.
         self._model_refs = [weakref.ref(model) for model in models]
         self._optimizer_refs = [weakref.ref(optimizer) for optimizer in optimizers]
-        strategy = find_strategy((*models, *optimizers))
+        self._module_refs = [weakref.ref(module) for module in modules]
+        strategy = find_strategy((*models, *optimizers, *modules))
         if settings.on_nonfinite == "skip":
             check_skipping(strategy)
         self.run_id = time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + secrets.token_hex(3)
@@ -321,11 +324,11 @@ class Watch:
             look_around=self._look_around,
         )
         self._forget_traces()
-        add_observer(self, self._models, self._optimizers)
+        add_observer(self, self._holders, self._optimizers)
         self._sender.start()
         self._reader.start()
         atexit.register(self._close_at_exit)
-        _say(f"watching {self._subject()} · {self.url}")
+        _say(f"watching {self._subject} · {self.url}")
 
     def __enter__(self) -> Watch:
         """The watch itself."""
@@ -457,6 +460,16 @@ class Watch:
     def _optimizers(self) -> list[Any]:
         return [optimizer for ref in self._optimizer_refs if (optimizer := ref()) is not None]
 
+    @property
+    def _modules(self) -> list[Any]:
+        """What holds variables to train and is nothing of Keras'."""
+        return [module for ref in self._module_refs if (module := ref()) is not None]
+
+    @property
+    def _holders(self) -> list[Any]:
+        """What holds the variables that are trained: modules and models."""
+        return [*self._modules, *self._models]
+
     def is_repeated_by(self, other: Watch) -> bool:
         """Whether the same line of a notebook, run again, begins another run, after this one has been trained."""
         if other._cell is None or not other._cell.repeats(self._cell):
@@ -466,8 +479,8 @@ class Watch:
 
     def shares_targets(self, other: Watch) -> bool:
         """Whether both watch one of the same objects."""
-        mine = {id(target) for target in (*self._models, *self._optimizers)}
-        return any(id(target) in mine for target in (*other._models, *other._optimizers))
+        mine = {id(target) for target in (*self._holders, *self._optimizers)}
+        return any(id(target) in mine for target in (*other._holders, *other._optimizers))
 
     def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an optimizer that applies these variables belongs to what is watched."""
@@ -480,7 +493,7 @@ class Watch:
     def _claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         if self._is_target(optimizer):
             return True
-        for model in self._models:
+        for model in self._holders:
             if getattr(model, "optimizer", None) is optimizer:
                 return True
             own = {id(variable) for variable in trainable_variables(model)}
@@ -566,7 +579,7 @@ class Watch:
     def _is_unheard(self) -> bool:
         """Whether there is something to train of which no step was heard; a model may not have its weights yet."""
         try:
-            trained = itertools.chain.from_iterable(trainable_variables(model) for model in self._models)
+            trained = itertools.chain.from_iterable(trainable_variables(one) for one in self._holders)
             return not self._heard or any(id(one) not in self._heard for one in (*trained, *self._optimizers))
         except Exception as error:  # the boundary: any object may be a model's attribute
             self._fail("looking at what is trained", error)
@@ -586,9 +599,15 @@ class Watch:
 
     def _trained(self) -> dict[str, Any]:
         """All that the watched models train now, by path; without what several variables are called."""
-        every = {id(one): one for model in self._models for one in trainable_variables(model)}
-        n_named = Counter(map(_path_of, every.values()))
-        return {path: one for one in every.values() if n_named[path := _path_of(one)] == 1}
+        every = {id(one): one for owner in self._holders for one in trainable_variables(owner)}
+        paths = dict(zip(every, self._paths(every.values()), strict=True))
+        n_named = Counter(paths.values())
+        return {path: every[key] for key, path in paths.items() if n_named[path] == 1}
+
+    def _paths(self, variables: Iterable[Any]) -> list[str]:
+        """What variables are called: by Keras, by the attributes of the modules that hold them, else by TensorFlow."""
+        held = module_paths(self._modules)
+        return [held.get(id(one)) or str(getattr(one, "path", None) or one.name).split(":")[0] for one in variables]
 
     def note_gradients(self, sources: Sequence[tuple[Tap, Any]], gradients: Sequence[Any], asked: Any) -> None:
         """The gradients of what `sources` gave, in its order; None where a tensor is not connected."""
@@ -961,7 +980,7 @@ class Watch:
         """Names of what the models that train these variables could train too, and no stream has."""
         taken = {*names, *(name for stream in self._streams for name in stream.names)}
         found = [one for model in self._owners(variables) for one in trainable_variables(model)]
-        return [path for path in dict.fromkeys(map(_path_of, found)) if path not in taken]
+        return [path for path in dict.fromkeys(self._paths(found)) if path not in taken]
 
     def _untracked(self, variables: Sequence[Any]) -> list[str]:
         """Names of what layers of the models that train these variables hold unknown to Keras, and no optimizer has."""
@@ -1264,8 +1283,7 @@ class Watch:
 
     def _names(self, variables: Sequence[Any]) -> list[str]:
         names: list[str] = []
-        for variable in variables:
-            path = _path_of(variable)
+        for path in self._paths(variables):
             n, unique = 1, path
             while unique in names:
                 n += 1
@@ -1344,11 +1362,11 @@ class Watch:
         """What training changes, and how much of it was recorded."""
         with self._lock:
             streams = list(self._stream_of.items())
-        if not self._model_refs:
+        if not self._model_refs and not self._module_refs:
             n_rows = sum(stream.ring.n_read for _, stream in streams)
             return [Trained(id(one), name_of(one), count_iterations(one), n_rows) for one in self._optimizers]
         found = []
-        for model in self._models:
+        for model in self._holders:
             sample = self._samples[id(model)] = self._samples.get(id(model)) or sample_weights(model)
             own = {id(variable) for variable in sample}
             n_rows = sum(stream.ring.n_read for (_, ids), stream in streams if own.intersection(ids))
@@ -1400,18 +1418,14 @@ class Watch:
     def _close_at_exit(self) -> None:
         self.close(find_crash())
 
-    def _subject(self) -> str:
-        names = [repr(name_of(target)) for target in (*self._models, *self._optimizers)]
-        return " and ".join(names)
-
     def _describe(self) -> dict[str, Any]:
-        first = self._models[0] if self._models else self._optimizers[0]
+        first = [*self._holders, *self._optimizers][0]
         return {
             "run_id": self.run_id,
             "name": self._settings.name or name_of(first),
             "project": self._settings.project,
             "tags": list(self._settings.tags),
-            "config": {**describe_targets(self._models, self._optimizers), **self._settings.config},
+            "config": {**describe_targets(self._holders, self._optimizers), **self._settings.config},
             "started_at": self._began_at,
             "environment": describe_environment(__version__),
         }
@@ -1432,10 +1446,6 @@ def _is_taught(layer: Any, loss: Any) -> bool:
 def _resources(asked: Any) -> list[Any]:
     """What a tape or an optimizer is given, in one list, each the `tf.Variable` where it is one."""
     return [resource_of(one) for one in tf.nest.flatten(asked)]
-
-
-def _path_of(variable: Any) -> str:
-    return str(getattr(variable, "path", None) or variable.name).split(":")[0]
 
 
 def _as_tensors(gradients: Sequence[Any]) -> list[Any]:

@@ -33,6 +33,7 @@ __all__ = [
     "layer_paths",
     "left_as_made",
     "losses_of",
+    "module_paths",
     "name_of",
     "optimizer_settings",
     "parts_within",
@@ -46,32 +47,57 @@ __all__ = [
 ]
 
 
-def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Sorts what was given to `gradwatch.watch` into models and optimizers, of Keras 3 or of Keras 2 (``tf_keras``).
+def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Sorts what was given to `gradwatch.watch` into models, optimizers, and modules that are none of Keras'.
+
+    Models and optimizers are of Keras 3 or of Keras 2 (``tf_keras``); among the models are single layers, and what
+    layers and models a `tf.Module` holds.
 
     Raises:
         TargetError: none given, another type, or models of which none has anything to train. One of several may be
             frozen for the moment, as a discriminator is while its generator learns.
         ConfigurationError: Keras runs on another backend than TensorFlow.
     """
-    expected = "a Keras model or optimizer, e.g. gradwatch.watch(model)"
+    expected = "a Keras model, layer or optimizer, or a tf.Module, e.g. gradwatch.watch(model)"
     if not targets:
         raise TargetError("watch()", "no target", expected)
     if keras.backend.backend() != "tensorflow":
         raise ConfigurationError("the Keras backend", keras.backend.backend(), "'tensorflow' (set KERAS_BACKEND)")
-    models: list[Any] = [target for target in targets if isinstance(target, (keras.Model, *legacy.model_classes()))]
+    model_classes = (keras.layers.Layer, *legacy.model_classes())
     optimizer_classes = (keras.optimizers.Optimizer, *legacy.optimizer_classes())
+    models: list[Any] = [target for target in targets if isinstance(target, model_classes)]
     optimizers: list[Any] = [target for target in targets if isinstance(target, optimizer_classes)]
-    for target in targets:
-        if not any(target is known for known in (*models, *optimizers)):
+    known = {id(target) for target in (*models, *optimizers)}
+    modules: list[Any] = [target for target in targets if id(target) not in known]
+    for target in modules:
+        if not isinstance(target, tf.Module):
             raise TargetError("watch()", _shown(target), expected)
-    if not optimizers and all(_is_whole(model) and not model.trainable_variables for model in models):
+        models += [held for _, held in _held_by(target, model_classes) if id(held) not in map(id, models)]
+    if not optimizers and not modules and all(_is_whole(model) and not model.trainable_variables for model in models):
         raise TargetError(
             "watch()",
             f"model {models[0].name!r} without trainable weights",
             "a model with something to train; is every layer frozen (layer.trainable = False)?",
         )
-    return models, optimizers
+    return models, optimizers, modules
+
+
+def _held_by(module: Any, classes: type | tuple[type, ...]) -> list[tuple[str, Any]]:
+    """What a `tf.Module` and those within it hold of some classes, with the path of its attribute."""
+    found = module._flatten(predicate=lambda one: isinstance(one, classes), with_path=True)
+    return [("/".join(map(str, path)), one) for path, one in found]
+
+
+def module_paths(modules: Sequence[Any]) -> dict[int, str]:
+    """Of each variable that modules hold, by its id, the module's name and the path of its attribute: ``mlp/first/w``.
+
+    The names that TensorFlow gives are often all the same.
+    """
+    found: dict[int, str] = {}
+    for module in modules:
+        for path, variable in _held_by(module, tf.Variable):
+            found.setdefault(id(variable), f"{name_of(module)}/{path}")
+    return found
 
 
 def _shown(target: Any) -> str:
@@ -423,8 +449,8 @@ def describe_targets(models: Sequence[Any], optimizers: Sequence[Any]) -> dict[s
         config["optimizer"] = type(optimizer).__name__
         config |= {f"optimizer.{key}": value for key, value in optimizer_settings(optimizer).items()}
     for model in models[:1]:
-        config["model"] = model.name
-        if _is_whole(model):
+        config["model"] = name_of(model)
+        if hasattr(model, "count_params") and _is_whole(model):
             config["model.n_parameters"] = int(model.count_params())
     return config
 

@@ -15,13 +15,16 @@ def nothing_watched():
 
 
 MISTAKES = {
-    "none": ((), "found 'no target', expected a Keras model or optimizer, e.g. gradwatch.watch(model)"),
+    "none": (
+        (),
+        "found 'no target', expected a Keras model, layer or optimizer, or a tf.Module, e.g. gradwatch.watch(model)",
+    ),
     "None": ((None,), "NoneType None"),
     "text": (("model",), "str 'model'"),
     "list": (([training.sequential],), "list ["),
     "class of a model": ((keras.Sequential,), "the class Sequential (an instance of it is needed)"),
     "class of an optimizer": ((keras.optimizers.Adam,), "the class Adam (an instance of it is needed)"),
-    "layer": ((keras.layers.Dense(3),), "Dense"),
+    "what trains nothing": ((keras.losses.MeanSquaredError(),), "MeanSquaredError"),
 }
 
 

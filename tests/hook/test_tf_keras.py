@@ -342,8 +342,8 @@ def test_saved_files_are_those_of_a_training_without_the_hook(watch, tmp_path):
 
 
 def test_what_is_neither_model_nor_optimizer(watch):
-    with pytest.raises(TargetError, match=r"found 'Dense .*expected a Keras model or optimizer"):
-        watch(tf_keras.layers.Dense(3))
+    with pytest.raises(TargetError, match=r"found 'MeanSquaredError .*expected a Keras model, layer or optimizer"):
+        watch(tf_keras.losses.MeanSquaredError())
 
 
 def test_without_tf_keras_nothing_is_asked_of_it(monkeypatch):
