@@ -165,6 +165,14 @@ def at_the_end(sick: Run, batch: int = 64) -> list[Finding]:
     return engine.findings()
 
 
+def test_running_statistics_of_a_broken_training_say_nothing() -> None:
+    sick = averaged(0.9999)
+    sick.statistics[20:, sick.columns("gradient", [0])[0], COLUMN["n_nan"]] = 64.0
+    engine = sick.feed()
+    engine.finish()
+    assert not [found for found in engine.findings() if "running statistics" in found.title]
+
+
 @pytest.mark.parametrize("batch", [1, 64])
 @pytest.mark.parametrize("every", [1, 7])
 def test_running_statistics_that_never_arrive(batch: int, every: int) -> None:

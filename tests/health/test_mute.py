@@ -155,15 +155,21 @@ for i in range(340):
 """
 
 
-def test_a_loss_that_is_not_scaled_for_an_optimizer_that_divides_by_the_scale(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_logged", [False, True])
+def test_a_loss_that_is_not_scaled_for_an_optimizer_that_divides_by_the_scale(tmp_path: Path, is_logged: bool) -> None:
     path = tmp_path / "step.py"
-    path.write_text(UNSCALED.replace("LOSS", "loss"))
+    text = UNSCALED.replace("LOSS", "loss")
+    if is_logged:
+        text = text.replace("gradwatch.watch", "watch = gradwatch.watch")
+        text = text.replace("    gradients = tape", "    watch.log(loss=loss)\n    gradients = tape")
+    path.write_text(text)
     (found,) = play(script(path)).findings
     assert found.title.startswith("The weights hardly move")
     assert [one.cause for one in found.hypotheses] == [
         "The loss is not scaled, and the optimizer divides by the scale all the same"
     ], "a higher rate would hide it"
-    assert "The global gradient norm (the median of 20 steps) was" in found.evidence["summary"]
+    seen = "loss" if is_logged else "global gradient norm"
+    assert f"The {seen} (the median of 20 steps) was" in found.evidence["summary"]
     # The hook takes the scale off once, and nobody does again: 2^15 times this is an ordinary norm.
     assert 0.05 < 32768 * found.evidence["gradient_norm"] < 20
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradwatch.protocol import OPERATION_STATISTICS
-from tests.health.streams import Run, dense, forward
+from tests.health.streams import SCALARS, Run, dense, forward
 from tests.health.test_sick import broken_all
 
 N = 400
@@ -43,6 +43,13 @@ def test_slope_that_the_gradient_feels() -> None:
     assert "logarithm (train.py:12) multiplies the gradient by up to" in found.title
     assert "tf.math.log(tf.maximum(p, 1e-7))" in found.hypotheses[0].code
     assert found.evidence["margin"] < 1e-3 < found.evidence["margin_before"]
+
+
+def test_slope_that_a_clip_of_the_norm_cuts() -> None:
+    run = near(falling(0.3, 1e-4), norm=np.sqrt(0.3 / falling(0.3, 1e-4)))
+    run.scalars[:, SCALARS.index("clipped_norm")] = 0.05
+    run.present[:, SCALARS.index("clipped_norm")] = True
+    assert not [found for found in run.feed().findings() if found.kind == "steep_gradient"]
 
 
 def test_input_that_nothing_holds_is_warned_of_before_it_breaks() -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.unit import are_classes, are_signs, largest_input, largest_target, widest_input
+from gradwatch_server.health.unit import are_classes, are_marked, are_signs, largest_input, largest_target, widest_input
 
 __all__ = ["SQUARE_MAX", "Beyond", "Mute", "Start", "read_kernels"]
 
@@ -80,6 +80,7 @@ class Start:
         zero_share: of sequences of whole numbers, the share that were 0; NaN while not looked at, or for none.
         largest_target: the largest |value| of the targets that are no classes, NaN while not looked at, or for none.
         are_signs: whether the targets are nothing but -1 and 1.
+        are_marked: whether some of them are nothing but -1, 0 and 1, as labels are where -1 stands for none.
         are_classes: whether they may be the numbers of more than two classes.
         ratio: the variance of one layer's output over that of the layer before, where it differs most; NaN while not
             looked at.
@@ -109,6 +110,7 @@ class Start:
     zero_share: float = float("nan")
     largest_target: float = float("nan")
     are_signs: bool = False
+    are_marked: bool = False
     are_classes: bool = False
     ratio: float = float("nan")
     layer: str = ""
@@ -138,6 +140,7 @@ class Start:
                 self.widest_input = widest_input(block, int(seen[0]), table)
                 self.largest_target = largest_target(block, int(seen[0]), table)
                 self.are_signs = are_signs(block, int(seen[0]), table)
+                self.are_marked = are_marked(block, int(seen[0]), table)
                 self.are_classes = are_classes(block, int(seen[0]), table)
                 self.n_samples = _count_samples(block, int(seen[0]), table)
                 self.zero_share = _share_zeros(block, int(seen[0]), table)

@@ -32,8 +32,8 @@ AMPLIFICATION_LIMIT: Final = 1_000.0
 AMPLIFICATION_FACTOR: Final = 100.0
 """And this many times its own past."""
 NORM_FACTOR: Final = 10.0
-"""And the global gradient norm this many times its own past: a slope that the upstream gradient cancels (softmax before
-log) or that is masked does no harm."""
+"""And the global gradient norm this many times its own past, as the optimizer's clipping leaves it: a slope that the
+upstream gradient cancels (softmax before log), that is masked, or whose length is cut does no harm."""
 MARGIN_LIMIT: Final = 1e-13
 """An input below every epsilon in common use (1e-12 and above): nothing holds it."""
 MARGIN_FACTOR: Final = 1e-6
@@ -95,7 +95,7 @@ class SteepRule:
             return
         margin = block.operations[:, self._places, OPERATION_COLUMN["margin"]].astype(np.float64)
         slope = block.operations[:, self._places, OPERATION_COLUMN["amplification"]].astype(np.float64)
-        norm = block.global_norm
+        norm = np.fmin(block.global_norm, block.clipped_norm)
         for row in np.flatnonzero(np.isfinite(margin).any(axis=1) & np.isfinite(norm) & (norm > 0)):
             self._step(int(block.steps[row]), np.stack([margin[row], slope[row], np.full(len(margin[row]), norm[row])]))
 

@@ -98,7 +98,7 @@ class _Rule(Protocol):
     def feed(self, block: Block) -> None: ...
 
 
-_OF_OUTPUTS: Final = (FlatRule, FaintRule, CollapseRule)
+_OF_OUTPUTS: Final = (FlatRule, FaintRule, CollapseRule, LaggingRule)
 """Rules that judge layers by what they gave over many rows."""
 
 

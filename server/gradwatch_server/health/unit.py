@@ -16,7 +16,16 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
-__all__ = ["FlatRule", "are_classes", "are_signs", "is_dying", "largest_input", "largest_target", "widest_input"]
+__all__ = [
+    "FlatRule",
+    "are_classes",
+    "are_marked",
+    "are_signs",
+    "is_dying",
+    "largest_input",
+    "largest_target",
+    "widest_input",
+]
 
 EARLY_ROWS: Final = 5
 """Rows whose median is a layer's own past."""
@@ -233,6 +242,19 @@ def are_signs(block: Block, row: int, table: TensorTable) -> bool:
     low, high, norm, size = block.statistics[row, columns][:, [COLUMN[name] for name in names]].astype(np.float64).T
     is_so = (low == -1) & (high == 1) & (np.abs(norm / np.sqrt(np.maximum(size, 1)) - 1) < 1e-4)  # no 0 among them
     return bool(is_so.any() and is_so.all())
+
+
+def are_marked(block: Block, row: int, table: TensorTable) -> bool:
+    """Whether some targets are nothing but -1, 0 and 1, and all of these."""
+    columns = table.entering("target")
+    names = ("min", "max", "norm", "mean", "n_zero", "n_elements")
+    low, high, norm, mean, n_zero, size = (
+        block.statistics[row, columns][:, [COLUMN[name] for name in names]].astype(np.float64).T
+    )
+    # As many as are not 0 have a square of 1; the others would have less.
+    is_whole = np.abs(np.square(norm) - (size - n_zero)) < WHOLE * np.maximum(size, 1.0)
+    is_whole &= np.abs(mean * size - np.round(mean * size)) < WHOLE * np.maximum(size, 1.0)
+    return bool(((low == -1) & (high == 1) & (n_zero > 0) & is_whole).any())
 
 
 def are_classes(block: Block, row: int, table: TensorTable) -> bool:

@@ -503,6 +503,11 @@ def advise_unknown_words(share: float) -> list[Hypothesis]:
     ]
 
 
+MARKED_CODE: Final = """\
+keep = tf.cast(labels >= 0, tf.float32)                          # 0 where a label is not known
+each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
+loss = tf.reduce_sum(keep * each) / tf.reduce_sum(keep)
+# in fit, for each output: model.fit(x, y, sample_weight=(y >= 0).astype("float32"))"""
 RANGE_CODE: Final = """\
 keep = tf.cast(labels <= 1, tf.float32)                          # "no label" marks (255, -1) are left out
 each = tf.nn.sigmoid_cross_entropy_with_logits(labels * keep, logits)
@@ -541,6 +546,17 @@ def advise_range(scene: Scene) -> list[Hypothesis]:
                 "the score falls, so the scores run away, and the other class is given up.",
                 "Map the labels to 0 and 1. A hinge loss takes -1 and 1.",
                 SIGNS_CODE,
+            )
+        ]
+    if scene.start.are_marked:
+        return [
+            Hypothesis(
+                "Labels of -1 are given to a cross-entropy, which expects 0 and 1",
+                0.92,
+                "The targets are -1, 0 and 1: a label that is not known is often marked by -1. The cross-entropy of 0 "
+                "or 1 is never below 0. For -1 it falls without limit as the score falls, and the scores run away.",
+                "Leave these out of the loss, each by a weight of 0, or map them to 0 and 1 if they are classes.",
+                MARKED_CODE,
             )
         ]
     if not largest > 1 or not scene.gives_one_number:

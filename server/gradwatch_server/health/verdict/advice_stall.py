@@ -833,8 +833,8 @@ def advise_slow(lead: Still, scene: Scene) -> list[Hypothesis]:
         )
     ]
     scale = scene.testimony.known.read("loss_scale").recent or 1.0
-    if loss.initial is None and scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
-        # The hook leaves out a loss that is no scaled one.
+    is_unknown = scene.testimony.known.read("loss").initial is None  # the hook leaves out a loss that is no scaled one
+    if is_unknown and scale > 1 and lead.gradient_norm < UNSCALED_NORM <= scale * lead.gradient_norm:
         return [_advise_unscaled(lead, scale)]  # a higher rate would hide it
     if lead.gradient_norm < SMALL_NORM:
         found.append(
