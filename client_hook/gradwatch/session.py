@@ -117,11 +117,13 @@ from gradwatch.target import (
     module_paths,
     name_of,
     optimizer_settings,
+    path_of,
     running_momenta,
     running_states,
     sort_targets,
     trainable_variables,
     untracked_variables,
+    walk,
 )
 from gradwatch.thawed import find_thawed
 from gradwatch.topped import find_topped
@@ -141,6 +143,8 @@ __all__ = ["Watch", "watch"]
 
 VERDICT_TIMEOUT_S: Final = 3.0
 CLOSE_TIMEOUT_S: Final = 5.0
+BEGINNING_STEPS: Final = 20
+"""Of another run, at the most, to be trained side by side with this one: not before it, as what is fine-tuned is."""
 OPTIMIZERS_MAX: Final = 12
 """That an eager loop gives the same variables to: a new one in each step is a mistake, and told by then."""
 Finding = dict[str, Any]
@@ -270,6 +274,8 @@ class Watch:
             elif isinstance(other, Watch) and other.is_repeated_by(self):
                 _say(f"run {other.run_id} was begun by this cell and is closed; a new run begins")
                 other.close()
+            elif isinstance(other, Watch) and self._shared_with(other):
+                _say(f"run {other.run_id} watches some of the same layers; to have both in one: gradwatch.watch(a, b)")
         self._clock = Clock()
         self._clocks = {0: self._clock}  # of this process' replicas: no step waits for another device's
         self._cadence = Cadence(settings.every)
@@ -481,6 +487,15 @@ class Watch:
         """Whether both watch one of the same objects."""
         mine = {id(target) for target in (*self._holders, *self._optimizers)}
         return any(id(target) in mine for target in (*other._holders, *other._optimizers))
+
+    def _shared_with(self, other: Watch) -> list[str]:
+        """The paths of layers with something to train that the models of both have."""
+        try:
+            own = set(map(id, walk(self._models)))
+            return [path_of(one) for one in walk(other._models) if id(one) in own and one.variables]
+        except Exception as error:  # the boundary: a layer may not have its weights yet
+            self._fail("looking at what another run watches", error)
+            return []
 
     def claims(self, optimizer: Any, variables: Sequence[Any]) -> bool:
         """Whether an optimizer that applies these variables belongs to what is watched."""
@@ -1104,8 +1119,18 @@ class Watch:
             lambda: find_topped(models),
             lambda: find_uncalled(models, files),
             lambda: find_outside(models),
+            self._find_players,
         ]
         return [one for find in finders for one in self._tried(where, find)]
+
+    def _find_players(self) -> list[dict[str, Any]]:
+        """Layers that another run trains against this one's: it watches them too, and both have just begun."""
+        runs = [one for one in active_observers() if isinstance(one, Watch)]
+        if any(one._reader.n_steps >= BEGINNING_STEPS for one in runs):
+            return []
+        shared = {one.run_id: self._shared_with(one) for one in runs if one is not self}
+        place = {"type": "Watch", "layer": "", "source": None}
+        return [{**place, "name": run_id, "opposes": paths} for run_id, paths in shared.items() if paths]
 
     def _fed(self, files: Sequence[str]) -> list[dict[str, Any]]:
         """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""

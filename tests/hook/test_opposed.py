@@ -110,3 +110,28 @@ def test_a_gradient_that_keeps_its_sign(watch, read, between):
 def test_an_adversary_that_is_told_nothing_is_no_finding(watch, read):
     """Its loss comes to stand where guessing is, and its units may die."""
     assert diagnose(read(train(watch, turned, 1200))).findings() == []
+
+
+@pytest.mark.parametrize("n_before", [0, 30], ids=["side by side", "after another"])
+def test_players_that_are_watched_one_by_one(watch, read, n_before):
+    """Each run knows of the layers that the other has too, unless one is trained first and used then."""
+    rival = keras.Sequential(
+        [keras.Input((WIDTH,)), layers.Dense(4, name="told"), layers.Dense(1, "sigmoid")], name="rival"
+    )
+    rival.compile(keras.optimizers.SGD(0.1), "binary_crossentropy", jit_compile=False)
+    one = watch(rival)
+    x, labels = np.ones((8, WIDTH), "float32"), np.ones((8, 1), "float32")
+    for _ in range(n_before):
+        rival.train_on_batch(x, labels)
+    one._reader.read()
+    code = keras.Input((3,))
+    both = keras.Model(code, rival(layers.Dense(WIDTH, name="made")(code)))
+    both.compile(keras.optimizers.SGD(0.1), "binary_crossentropy", jit_compile=False)
+    other = watch(both)
+    for _ in range(3):
+        rival.train_on_batch(x, labels)
+        both.train_on_batch(np.ones((8, 3), "float32"), labels)
+    for begun in (other, one):
+        shared = [slip["opposes"] for slip in known_in(read(begun), "opposes") if slip["type"] == "Watch"]
+        assert bool(shared) == (n_before == 0)
+        assert all({"rival/told", "rival"} <= set(paths) for paths in shared)
