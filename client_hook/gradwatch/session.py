@@ -1105,8 +1105,11 @@ class Watch:
         files = self._tried("the user's files", lambda: files_near(self._models))
         found = {"slips": []} | self._graph(*step, files=files)
         fed = self._fed(files)
-        if any("unread" in one for one in found["slips"]):  # the graph has told of it
+        # What the graph has told of already.
+        if any("unread" in one for one in found["slips"]):
             fed = [one for one in fed if "unread" not in one]
+        told = [one["source"] for one in found.get("reshapes", ())]
+        fed = [one for one in fed if "after" not in one or one["source"] not in told]
         lost = self._tried("the masks of padding", lambda: self._masks.take(files))
         return found | {"slips": [*made, *found["slips"], *self._built(files), *lost, *fed]}
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
+from tests.health.catalogue.play import play, script
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
 CAPTURE = ("gradient", "operation")
@@ -150,3 +151,36 @@ def test_axes_that_go_into_the_batch_and_out_of_it(watch, read, turn, shapes, wo
     (told,) = (one for one in diagnose(recording).findings() if "mixes axes" in one.title)
     assert words in told.hypotheses[0].cause
     assert code in told.hypotheses[0].code
+
+
+IN_THE_STEP = """
+import gradwatch, keras, numpy as np, tensorflow as tf
+
+random = np.random.default_rng(0)
+x, y = random.normal(size=(256, 6, 20)).astype("float32"), random.normal(size=(256, 1)).astype("float32")
+layers = [keras.Input((20, 6)), keras.layers.Conv1D(4, 3), keras.layers.Flatten(), keras.layers.Dense(1)]
+model = keras.Sequential(layers)
+optimizer = keras.optimizers.SGD(1e-4)
+gradwatch.watch(model)
+
+def prepared(given):
+    return tf.reshape(given, (-1, 20, 6))
+
+@tf.function
+def step(inputs, targets):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((model(prepared(inputs)) - targets) ** 2)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+
+for inputs, targets in tf.data.Dataset.from_tensor_slices((x, y)).batch(16).repeat(8):
+    step(inputs, targets)
+"""
+
+
+def test_a_line_that_the_graph_and_the_arrays_tell_of_is_told_once(tmp_path):
+    path = tmp_path / "step.py"
+    path.write_text(IN_THE_STEP)
+    titles = [one.title for one in play(script(path)).findings if "reshape" in one.title.lower()]
+    assert len(titles) == 1
+    assert titles[0].startswith("A reshape (step.py:12) makes")
