@@ -1,7 +1,8 @@
 """States that a step hands from one call of a layer to the next without their gradient, in the graph. Owns no state.
 
 To cut a gradient once may be meant: a target, a code, one step of a fixed point. A state that is cut at each of several
-calls of the same layer is that of a recurrence, of which only the last piece then learns.
+calls of the same layer is that of a recurrence, of which only the last piece then learns. A cut that is added to what
+it cuts makes a gradient smaller, or hands one on past what has none: there the state keeps a gradient.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from gradwatch.origin import is_own, layer_of, source_of
 
 __all__ = ["find_detached"]
 
+ADDING: Final = frozenset({"Add", "AddN", "AddV2", "Sub"})
 CALLS_MIN: Final = 2
 """States cut by the same line: fewer are no recurrence."""
 WAY_MAX: Final = 200
@@ -45,6 +47,7 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
         if source is not None:
             nearest = _layers(op, after, layer_paths, is_nearest=True)
             both = _layers(op, before, layer_paths, is_nearest=False) & nearest
+            both = set() if both and _is_passed(op, before, after, layer_paths) else both
         for layer in sorted(both)[:1]:
             one = {"type": op.type, "name": op.name, "layer": layer, "source": source}
             found.setdefault(repr(source), []).append(one)
@@ -55,16 +58,35 @@ def _layers(
     cut: Any, neighbours: Callable[[Any], list[Any]], layer_paths: Sequence[str], *, is_nearest: bool
 ) -> set[str]:
     """The layers on one side of a cut, as far as the next one, beside the one in which it stands itself."""
-    own = layer_of(cut.name, layer_paths)
-    pending, seen, layers = neighbours(cut), set[int](), set[str]()
+    own = {"", layer_of(cut.name, layer_paths)}
+    return {layer for _, layer in _way(cut, neighbours, layer_paths, is_nearest=is_nearest) if layer not in own}
+
+
+def _way(
+    cut: Any, neighbours: Callable[[Any], list[Any]], layer_paths: Sequence[str], *, is_nearest: bool
+) -> list[tuple[Any, str]]:
+    """The operations on one side of a cut, each with its layer, as far as the next layer or beyond."""
+    own = {"", layer_of(cut.name, layer_paths)}
+    pending, seen, way = neighbours(cut), set[int](), list[tuple[Any, str]]()
     while pending and len(seen) < WAY_MAX:
         op = pending.pop()
         if id(op) in seen or op.type == "StopGradient":
             continue
         seen.add(id(op))
-        layer = layer_of(op.name, layer_paths)
-        if layer not in ("", own):
-            layers.add(layer)
-        if not is_nearest or layer in ("", own):
+        way.append((op, layer_of(op.name, layer_paths)))
+        if not is_nearest or way[-1][1] in own:
             pending.extend(neighbours(op))
-    return layers
+    return way
+
+
+def _is_passed(
+    cut: Any, before: Callable[[Any], list[Any]], after: Callable[[Any], list[Any]], layer_paths: Sequence[str]
+) -> bool:
+    """Whether what is made of a cut is added, ahead of the next layer, to what its own input is made of too."""
+    own = {"", layer_of(cut.name, layer_paths)}
+    behind = {id(op) for op, _ in _way(cut, before, layer_paths, is_nearest=True)}
+    ahead = [op for op, layer in _way(cut, after, layer_paths, is_nearest=True) if layer in own]
+    made = {id(cut), *map(id, ahead)}
+    beside = [one for op in ahead if op.type in ADDING for one in before(op) if id(one) not in made]
+    ways = [one for op in beside for one, _ in _way(op, before, layer_paths, is_nearest=True)]
+    return any(id(one) in behind for one in (*beside, *ways))

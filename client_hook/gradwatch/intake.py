@@ -215,7 +215,7 @@ class Intake:
             return self._take_eagerly(found, notes, drawn, picked)
         roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
         found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
-        return self._enter_all(found, _known_outputs(notes))
+        return self._enter_all(found, notes, _known_outputs(notes))
 
     def _take_eagerly(
         self,
@@ -235,7 +235,7 @@ class Intake:
             found += [(TARGET, name, tensor) for name, tensor in targets.items()]
             known |= {id(targets[name]): output for name, output in outputs.items()}
         self._thread.outputs = []
-        return self._enter_all(found, known)._replace(drawn=in_sketch)
+        return self._enter_all(found, notes, known)._replace(drawn=in_sketch)
 
     def _find_drawn(
         self, drawn: Drawn, found: Sequence[tuple[str, str, Tensor]]
@@ -266,9 +266,21 @@ class Intake:
     def _held_outputs(self) -> list[Tensor]:
         return [output for hold in self._outputs if (output := hold()) is not None]
 
-    def _enter_all(self, found: Sequence[tuple[str, str, Tensor]], known: Mapping[int, Tensor | None]) -> Entered:
-        # What `fit` gives a model is handed over twice, by the same names; two arguments that are one tensor are two.
-        whole = {(role, path, id(leaf)): leaf for role, path, leaf in found if isinstance(leaf, tf.Tensor)}
+    def _enter_all(
+        self,
+        found: Sequence[tuple[str, str, Tensor]],
+        notes: Sequence[_Note],
+        known: Mapping[int, Tensor | None],
+    ) -> Entered:
+        # What `fit` gives a model is handed over twice, by the same names, and what two models are given is one; two
+        # arguments of one of them that are one tensor are two.
+        called = {(note.role, note.path): note.variables for note in notes}
+        first: dict[tuple[str, int], frozenset[int] | None] = {}
+        whole: dict[tuple[str, str, int], Tensor] = {}
+        for role, path, leaf in found:
+            by = called.get((role, path))
+            if isinstance(leaf, tf.Tensor) and first.setdefault((role, id(leaf)), by) == by:
+                whole[role, path, id(leaf)] = leaf
         inputs, targets = ([leaf for (one, _, _), leaf in whole.items() if one == role] for role in (INPUT, TARGET))
         entries = _name(found)
         return Entered(entries, Compared(inputs, targets, self._pairs(entries, known)))

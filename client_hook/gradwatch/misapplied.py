@@ -56,7 +56,7 @@ BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "M
 MATRIX_RANK: Final = 2
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
-STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad"})
+STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad", "StridedSliceGrad"})
 CURVED: Final = frozenset({"Atan2", "Cos", "Erf", "Sigmoid", "Sin", "Softplus", "Tan", "Tanh"})
 """Functions that have a second derivative, and whose gradient is made of other operations than one of its own."""
 Tensor = Any  # tensorflow ships no types

@@ -131,6 +131,16 @@ def test_two_that_play_against_each_other_may_have_a_generator_that_makes_one_sa
     assert found.hypotheses[0].cause.startswith("Mode collapse")
 
 
+def test_a_critic_beside_a_policy_is_no_generator() -> None:
+    engine = run(optimizer="critic").draw_together([2], TOGETHER).feed()
+    others = [(f"policy_{number}", 64, "tanh") for number in range(3)]
+    policy = [(name.replace("dense", "policy"), shape, kind) for name, shape, kind in dense(3)]
+    Run(policy, n_steps=N, stream=1, optimizer="policy", layers=others).set_loss(0.69).feed(engine)
+    (found,) = engine.findings()
+    assert found.layer == "dense_2"
+    assert not any("Mode collapse" in one.cause for one in found.hypotheses)
+
+
 def test_a_player_that_moves_the_other_too() -> None:
     engine = run(optimizer="generator").draw_together([2], TOGETHER).feed()
     Run(dense(1), n_steps=N, stream=1, optimizer="critic").set_loss(0.69).feed(engine)

@@ -462,6 +462,17 @@ def test_numbers_from_the_range_of_another_table(highest: tuple[int, int], is_to
     assert titles == [words] * is_told
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_token_that_begins_a_sequence_is_no_range(first: int) -> None:
+    """A table of two rows may be that of a recurrent layer's biases."""
+    tables = [("kinds/embeddings", (2, 16), "float32"), ("words/embeddings", (14, 16), "float32"), *dense(1)]
+    run = Run(tables, n_steps=N, inputs=[("input/1", 1), ("input/1 (2)", 1)]).set_loss(FALLING)
+    for column, name, ends in zip(run.columns("input"), ("input/1", "input/1 (2)"), ((first, 1), (0, 13)), strict=True):
+        run.tensors[int(column)] |= {"tensor": name, "shape": [None], "dtype": "int32"}
+        run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = ends
+    assert len(run.feed().findings()) == (first == 0)
+
+
 @pytest.mark.parametrize(
     ("reach", "words"),
     [

@@ -198,6 +198,35 @@ def test_a_recurrence_over_one_step(watch, read, layer, is_told):
         assert "fed as the features of a single step" in one.hypotheses[0].cause
 
 
+class Decoder(keras.Model):
+    """Reads a sequence by a call for each of its steps."""
+
+    def __init__(self, *, hands_on):
+        super().__init__()
+        self.hands_on = hands_on
+        self.memory = keras.layers.GRU(4, return_state=True)
+        self.out = dense(1, "out")
+
+    def call(self, x):
+        state, said = None, []
+        for time in range(3):
+            one, state = self.memory(x[:, time : time + 1], initial_state=state if self.hands_on else None)
+            said.append(self.out(one))
+        return keras.ops.mean(keras.ops.stack(said), axis=0)
+
+
+@pytest.mark.parametrize("hands_on", [False, True])
+def test_a_state_that_is_not_handed_on(watch, read, hands_on):
+    x = np.random.default_rng(0).normal(size=(480, 3, 4)).astype("float32")
+    model = Decoder(hands_on=hands_on)
+    model.compile(keras.optimizers.SGD(1e-3), "mse")
+    begun = watch(model, capture=("gradient", "activation"))
+    model.fit(x, x[:, 0, :1], batch_size=4, epochs=2, shuffle=False, verbose=0)
+    found = [one for one in diagnose(read(begun)).findings() if one.kind == "zero_gradient"]
+    causes = [one.hypotheses[0].cause for one in found]
+    assert causes == ["The state of decoder/gru is not handed on from one call to the next"] * (not hands_on)
+
+
 def test_no_recurrence_over_several_steps_is_of_one(watch, read):
     x = np.random.default_rng(0).normal(size=(64, 3, 4)).astype("float32")
     model = keras.Sequential([keras.Input((None, 4)), keras.layers.LSTM(4), dense(1, "out")])

@@ -84,6 +84,22 @@ def cut_state(state):
     return tf.stop_gradient(state)  # cut_state
 
 
+def halve_gradient(state):
+    return state * 0.5 + tf.stop_gradient(state) * 0.5
+
+
+def round_state(state):
+    return state + tf.stop_gradient(tf.round(4 * state) / 4 - state)
+
+
+def add_noise(state):
+    return tf.stop_gradient(state) + tf.random.normal(tf.shape(state))  # add_noise
+
+
+def cut_beside_itself(state):
+    return tf.stop_gradient(state) + 0.1 * tf.stop_gradient(tf.tanh(state))  # beside itself
+
+
 def fit(watch, model, **options):
     keras.utils.set_random_seed(0)
     model.compile(keras.optimizers.SGD(1e-4), "mse", **options)
@@ -105,6 +121,17 @@ def test_a_state_that_is_cut(watch, read, options):
 def test_a_recurrence_of_dense_layers(watch, read):
     (found,) = found_in(read(fit(watch, ByHand())))
     assert found["source"]["line"] == find_line("by hand", sys.modules[__name__])
+
+
+@pytest.mark.parametrize(("cut", "line"), [(add_noise, "add_noise"), (cut_beside_itself, "beside itself")])
+def test_a_state_that_is_cut_and_added_to_what_has_no_gradient(watch, read, cut, line):
+    found = found_in(read(fit(watch, InPieces(cut))))
+    assert {one["source"]["line"] for one in found} == {find_line(line, sys.modules[__name__])}
+
+
+@pytest.mark.parametrize("cut", [halve_gradient, round_state])
+def test_a_state_that_passes_its_gradient_beside_the_cut(watch, read, cut):
+    assert found_in(read(fit(watch, InPieces(cut)))) == []
 
 
 @pytest.mark.parametrize("make", [lambda: InPieces(tf.identity), OfOther, Agent], ids=["no cut", "other cuts", "drawn"])

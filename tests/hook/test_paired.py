@@ -62,6 +62,36 @@ def learn_values(watch, *, is_same, n_steps=3, n_apart=0, **options):
     return watched
 
 
+def learn_two_values(watch, *, is_same, n_steps=3):
+    """Two critics of one state and action, each with a tape and an optimizer of its own, held to the lesser of two."""
+    keras.utils.set_random_seed(0)
+
+    def make(name):
+        state, action = keras.Input((WIDTH,)), keras.Input((1,))
+        inner = layers.Dense(8, "tanh")(layers.Concatenate()([state, action]))
+        return keras.Model([state, action], layers.Dense(1)(inner), name=name)
+
+    critics, targets = [make("one"), make("other")], [make("one_target"), make("other_target")]
+    optimizers = [keras.optimizers.Adam(1e-3) for _ in critics]
+    watched = watch(*critics)
+    random = np.random.default_rng(0)
+
+    @tf.function
+    def step(state, action, reward, following, end):
+        asked = [target([following, action]) for target in targets]
+        asked = reward + 0.9 * (1.0 - end) * tf.minimum(*asked)
+        with tf.GradientTape() as tape, tf.GradientTape() as other_tape:
+            losses = [tf.reduce_mean(tf.square(critic([state, action]) - asked)) for critic in critics]
+        for critic, optimizer, loss, one in zip(critics, optimizers, losses, (tape, other_tape), strict=True):
+            optimizer.apply(one.gradient(loss, critic.trainable_variables), critic.trainable_variables)
+
+    for _ in range(n_steps):
+        state, following = random.normal(size=(2, N, WIDTH)).astype("float32")
+        action, reward, end = random.random((3, N, 1)).astype("float32")
+        step(*map(tf.constant, (state, action, reward, state if is_same else following, np.float32(end < 0.2))))
+    return watched
+
+
 def compare_views(watch, *, is_same, n_steps=3, towers=1):
     """A contrast of what one network, or each of two, makes of two arguments."""
     keras.utils.set_random_seed(0)
@@ -94,6 +124,13 @@ def compare_views(watch, *, is_same, n_steps=3, towers=1):
 def test_states(watch, read, options, is_same):
     recording = read(learn_values(watch, is_same=is_same, **options))
     assert pairs_in(recording) == ["returns"]
+    assert places_in(recording) == ({SAME_PLACE} if is_same else {0})
+
+
+@pytest.mark.parametrize("is_same", [True, False])
+def test_what_two_critics_are_given_is_one_state(watch, read, is_same):
+    recording = read(learn_two_values(watch, is_same=is_same))
+    assert set(pairs_in(recording)) == {"returns"}
     assert places_in(recording) == ({SAME_PLACE} if is_same else {0})
 
 

@@ -229,7 +229,7 @@ class MisshapedRule:
         self._deviation = math.nan
         self._calls = _find_calls(table)
         self._table = table
-        self._highest: dict[int, float] = {}
+        self._ranges: dict[int, tuple[float, float]] = {}
         """The largest whole number so far, by column."""
         self._waves = _find_waves(table, slips)
         layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) is SlipKind.UNNORMALISED}
@@ -313,8 +313,12 @@ class MisshapedRule:
     def _look_at_calls(self, block: Block) -> None:
         """How far the numbers of rows go in two calls, which for one may be the rows of another table."""
         for column in (column for pair in self._calls for column in pair):
-            highest = np.fmax.reduce(block.statistics[:, column, COLUMN["max"]], initial=-1.0)
-            self._highest[column] = max(self._highest.get(column, -1.0), float(highest))
+            lowest, highest = block.statistics[:, column, [COLUMN["min"], COLUMN["max"]]].astype(np.float64).T
+            low, high = self._ranges.get(column, (math.inf, -1.0))
+            self._ranges[column] = (
+                float(np.fmin.reduce(lowest, initial=low)),
+                float(np.fmax.reduce(highest, initial=high)),
+            )
         if self._n_rows < CALLS_ROWS:
             return
         rows = {
@@ -323,7 +327,10 @@ class MisshapedRule:
             if self._is_table(int(c))
         }
         for pair in self._calls:
-            low, high = sorted(int(self._highest[column]) + 1 for column in pair)
+            ranges = [self._ranges[column] for column in pair]
+            if any(low >= high for low, high in ranges):
+                continue  # the same id for all samples, as of the token that begins a sequence, is no range
+            low, high = sorted(int(highest) + 1 for _, highest in ranges)
             own = min((n for n in rows if n >= high), default=0)
             if low in rows and own > low and high > 2 * low:
                 slip = {"type": "Ids", "name": self._table.names[pair[0]], "layer": "", "source": None}

@@ -549,7 +549,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     if margin is not None and math.isclose(loss.recent or 0.0, margin["margin"], rel_tol=MARGIN_SLACK):
         return [_advise_margin(margin)]
     is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial
-    is_game = len(scene.facts.optimizers) - len(scene.facts.replicas) > 1
+    is_game = scene.facts.is_game
     went = (
         ""
         if not is_lower

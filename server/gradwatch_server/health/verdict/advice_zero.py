@@ -61,6 +61,9 @@ output = tf.keras.layers.Dense(n)(h)                     # no activation: any nu
 ONE_STEP_CODE: Final = """\
 x = x.reshape(len(x), n_steps, n_features)               # (samples, steps, features), such as (1000, 24, 1)"""
 
+HANDED_ON_CODE: Final = """\
+output, state = self.gru(x, initial_state=state)         # the state that the call before returned"""
+
 ZEROS_CODE: Final = """\
 layer = tf.keras.layers.Dense(units, activation="relu")  # without kernel_initializer: the default is random"""
 
@@ -524,8 +527,18 @@ def advise_sole() -> Hypothesis:
     )
 
 
-def advise_one_step(short: Mapping[str, Any]) -> Hypothesis:
-    """A recurrent layer that is given sequences of one step, as the cause."""
+def advise_one_step(short: Mapping[str, Any], *, is_repeated: bool) -> Hypothesis:
+    """A recurrent layer that is given sequences of one step, as the cause; ``is_repeated``: in several calls."""
+    if is_repeated:
+        return Hypothesis(
+            f"The state of {short['layer']} is not handed on from one call to the next",
+            0.95,
+            f"Each step of the training calls {short['layer']} several times, with one step of a sequence each. "
+            "Without `initial_state`, each call begins with a state of 0: the recurrent kernel gets no gradient and "
+            "never changes. The layer knows only what else its input tells of the steps before.",
+            "Give each call the state that the call before returned.",
+            HANDED_ON_CODE,
+        )
     return Hypothesis(
         f"The steps of a sequence are fed as the features of a single step{say_line(short.get('source'))}",
         0.95,

@@ -175,7 +175,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
             unread=unread[:NAMES_LIMIT],
             rounding=lead.rounding,
         ),
-        hypotheses=[advise_one_step(short)]
+        hypotheses=[advise_one_step(short, is_repeated=_is_repeated(table, short))]
         if short is not None
         else advise_zero(
             scene,
@@ -203,6 +203,12 @@ def _find_one_step(scene: Scene, names: Sequence[str]) -> Mapping[str, Any] | No
     short = [slip for slip in scene.setup.slips if slip.get("one_step")]
     is_all = all(any(name.startswith(f"{slip['layer']}/") for slip in short) for name in names)
     return next((slip for slip in short if is_all and names[0].startswith(f"{slip['layer']}/")), None)
+
+
+def _is_repeated(table: TensorTable, short: Mapping[str, Any]) -> bool:
+    """Whether a step calls a layer several times, as a decoder's for each word."""
+    own = [table.names[column] for column in table.activation if table.layers[column] == short["layer"]]
+    return any(name.endswith(" (2)") for name in own)
 
 
 def _is_softmax_of_one(table: TensorTable, output: tuple[float, float] | None) -> bool:

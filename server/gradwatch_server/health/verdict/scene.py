@@ -153,6 +153,15 @@ class Facts:
         return next(((one, other) for one, other in pairs if self.trained[one] > self.trained[other] > set()), None)
 
     @cached_property
+    def is_game(self) -> bool:
+        """Whether losses of several streams are made with the same layers, or may be, as those of a GAN's players.
+
+        A policy and a network that tells what a state is worth, each by itself, do not play against each other.
+        """
+        layers = [{table.layers[column] for column in table.activation.tolist()} for table in self.tables.values()]
+        return any(not one or not other or one & other for one, other in itertools.combinations(layers, 2))
+
+    @cached_property
     def trained(self) -> Mapping[int, Set[str]]:
         """The Keras paths of the variables that each stream trains."""
         return {number: table.names_of_gradients(left_out=False) for number, table in self.tables.items()}
