@@ -21,6 +21,7 @@ from gradwatch_server.health.episode import (
     Fade,
     Faint,
     Flat,
+    Lagging,
     Mismatch,
     MismatchKind,
     Misset,
@@ -371,6 +372,10 @@ def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
     return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
 
 
+def _is_lagging_credible(episode: Lagging, _: Testimony) -> bool:
+    return math.isnan(episode.together) or episode.is_seen
+
+
 def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
     return bool(episode.positions)  # none are left where another stream trains them
 
@@ -447,6 +452,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Unrelated: _is_judged,
     Behind: _is_judged,
     ByHeart: _is_by_heart_credible,
+    Lagging: _is_lagging_credible,
     Runaway: _is_runaway_credible,
     Summed: _is_summed_credible,
 }

@@ -35,6 +35,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Flat,
     Growth,
+    Lagging,
     Misshaped,
     Missing,
     NonFinite,
@@ -405,6 +406,7 @@ class Engine:
         )
         self._complete(self._questions)
         self._note_healed(self._questions)
+        self._note_seen(self._questions)
         asked = [e for e in self._questions if not (self._is_left_behind(e) or self._is_held(e))]
         credible = [e for e in asked if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
@@ -524,6 +526,13 @@ class Engine:
                 n_steps = episode.last_step - episode.first_step
                 n_since = self._streams[episode.stream].last_step - episode.last_step
                 episode.has_healed = not is_stuck and (n_steps < HEALED_STEPS or n_since >= HEALED_STEPS)
+
+    def _note_seen(self, questions: Mapping[Episode, Testimony]) -> None:
+        """Says of running statistics that lag a little whether the validation shows it."""
+        is_seen = any(is_credible(one, questions[one]) for one in self._by_heart.episodes)
+        for episode in questions:
+            if isinstance(episode, Lagging):
+                episode.is_seen = is_seen
 
     def _is_left_behind(self, episode: Episode) -> bool:
         """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau.

@@ -755,6 +755,8 @@ class Lagging(Episode):
         shift: between the mean of the batches and the running one, in deviations of the batches.
         jump: of those that keep next to nothing, the median change of the deviation from look to look, relative; NaN
             of the others.
+        together: the product of the layers' factors, where none is far by itself; NaN of the others.
+        is_seen: whether the validation shows it: its loss never came below where training began.
     """
 
     layers: tuple[str, ...] = ()
@@ -763,6 +765,8 @@ class Lagging(Episode):
     share: float = float("nan")
     factor: float = float("nan")
     shift: float = float("nan")
+    together: float = float("nan")
+    is_seen: bool = False
 
 
 @dataclass(eq=False)
