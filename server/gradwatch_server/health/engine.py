@@ -454,7 +454,8 @@ class Engine:
                 episode.correlation = applied[0].correlation.least
                 episode.has_adversary = bool(self._setups[applied[0].number].opposed)
             elif isinstance(episode, Unskilled):
-                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].opposed
+                setup = self._setups[applied[0].number] if len(applied) == 1 else None
+                episode.is_judged = setup is not None and not (setup.opposed or setup.are_handicapped)
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
