@@ -303,13 +303,14 @@ def validated(sick: Run, losses: list[float]) -> list[str]:
 
 
 UNLEARNED = [2.4, 2.5, 2.4, 2.6]
+RISEN = [1.0, 0.6, 0.7, 1.1]
 
 
-def test_running_variances_that_together_make_another_network() -> None:
+@pytest.mark.parametrize("losses", [UNLEARNED, RISEN])
+def test_running_variances_that_together_make_another_network(losses: list[float]) -> None:
     """A hundredth of a variance of 1 is much beside a small one, and three layers have it one behind another."""
-    sick = averaged_together(3)
-    engine = sick.feed()
-    engine.feed_scalar("val_loss", np.array([79, 159, 239, 319]), np.array(UNLEARNED))
+    engine = averaged_together(3).feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239, 319]), np.array(losses))
     engine.finish()
     (found,) = engine.findings()
     assert found.title == (
@@ -325,11 +326,12 @@ def test_running_variances_that_together_make_another_network() -> None:
     ("well", "losses"),
     [
         (averaged_together(3), [2.0, 1.5, 1.0, 0.8]),
+        (averaged_together(3), [2.0, 1.0, 0.6, 0.63]),
         (averaged_together(1), UNLEARNED),
         (averaged_together(3, variance=0.5), UNLEARNED),
         (averaged_together(3, momentum=0.9), UNLEARNED),
     ],
-    ids=["the validation is well", "one layer", "batches that vary", "soon forgotten"],
+    ids=["the validation is well", "it scatters", "one layer", "batches that vary", "soon forgotten"],
 )
 def test_running_variances_that_are_still_a_little_of_what_they_were(well: Run, losses: list[float]) -> None:
     assert not [title for title in validated(well, losses) if "running variance" in title]

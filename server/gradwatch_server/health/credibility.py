@@ -55,7 +55,7 @@ from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.undone import N_LOSSES
 
-__all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible"]
+__all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible", "is_overfit"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
@@ -276,16 +276,16 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
-def _is_overfit(episode: Misshaped) -> bool:
-    # Whoever learns well without dropouts may leave it so.
-    best, newest = episode.validation
-    return newest >= OVERFIT_FACTOR * best > 0 and episode.loss <= OVERFIT_SHARE * newest
+def is_overfit(best: float, newest: float, loss: float) -> bool:
+    """Whether a validation loss has risen from its best, and that of the training lies far below."""
+    return newest >= OVERFIT_FACTOR * best > 0 and loss <= OVERFIT_SHARE * newest
 
 
 _SHOWN_OTHERWISE: Final[Mapping[SlipKind, Callable[[Misshaped], bool]]] = {
     SlipKind.SCALED: lambda episode: bool(episode.narrow),
     SlipKind.ANGLES: lambda episode: episode.turn is not None,
-    SlipKind.UNDROPPED: _is_overfit,
+    # Whoever learns well without dropouts may leave it so.
+    SlipKind.UNDROPPED: lambda episode: is_overfit(*episode.validation, episode.loss),
 }
 """Slips of which other numbers than a loss tell whether they do harm."""
 

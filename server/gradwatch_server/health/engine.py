@@ -25,7 +25,7 @@ from gradwatch_server.health.book import (
     Testimony,
 )
 from gradwatch_server.health.by_heart import VALIDATION_LOSS, ByHeartRule
-from gradwatch_server.health.credibility import LEARNED_SHARE, is_credible
+from gradwatch_server.health.credibility import LEARNED_SHARE, is_credible, is_overfit
 from gradwatch_server.health.episode import (
     Behind,
     ByHeart,
@@ -449,7 +449,7 @@ class Engine:
                 self._complete_of_columns(episode)
                 self._complete_of_validation(episode)
             elif isinstance(episode, Unrelated):
-                episode.is_judged = len(applied) == 1
+                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
             elif isinstance(episode, Flat) and len(applied) == 1:
                 episode.correlation = applied[0].correlation.least
                 episode.has_adversary = bool(self._setups[applied[0].number].opposed)
@@ -516,7 +516,8 @@ class Engine:
             highest = applied[0].correlation.highest_label if len(applied) == 1 else -math.inf
             episode.n_unseen = max(n_classes - 1 - int(highest), 0) if math.isfinite(highest) else 0
         else:
-            episode.is_judged = self._is_total(episode.name) and len(applied) == 1
+            are_predictions = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
+            episode.is_judged = self._is_total(episode.name) and are_predictions
 
     def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of layers that told nothing apart for a short while whether that did any harm."""
@@ -530,7 +531,11 @@ class Engine:
 
     def _note_seen(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of running statistics that lag a little whether the validation shows it."""
-        is_seen = any(is_credible(one, questions[one]) for one in self._by_heart.episodes)
+        is_seen = False
+        for one in self._by_heart.episodes:
+            loss = questions[one].known.read_loss().recent
+            is_seen |= is_credible(one, questions[one])
+            is_seen |= loss is not None and is_overfit(one.best, one.newest, loss)
         for episode in questions:
             if isinstance(episode, Lagging):
                 episode.is_seen = is_seen

@@ -756,7 +756,8 @@ class Lagging(Episode):
         jump: of those that keep next to nothing, the median change of the deviation from look to look, relative; NaN
             of the others.
         together: the product of the layers' factors, where none is far by itself; NaN of the others.
-        is_seen: whether the validation shows it: its loss never came below where training began.
+        is_seen: whether the validation shows it: its loss never came below where training began, or is far above its
+            best and that of the training.
     """
 
     layers: tuple[str, ...] = ()
