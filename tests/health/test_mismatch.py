@@ -168,6 +168,10 @@ def of_each_beside_epsilon(y: Any, p: Any) -> Any:
             "Samples have several labels, but out gives them shares of 1", id="a softmax for several labels",
         ),
         pytest.param(
+            "from 1", lambda: dense(4, "softmax"), BINARY(), "softmax of few",
+            "Many samples have no label, but out gives them shares of 1", id="a softmax where many have no label",
+        ),
+        pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
             "Samples have several labels, but out gives them shares of 1", id="several labels, by hand",
         ),

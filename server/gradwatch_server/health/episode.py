@@ -1071,6 +1071,7 @@ class MismatchKind(Enum):
     SOFTMAX_OVER_BATCH = "softmax over batch"
     SCORES = "scores"
     SOFTMAX_OF_MANY = "softmax of many"
+    SOFTMAX_OF_FEW = "softmax of few"
     MANY_LABELS = "many labels"
     NO_LABEL = "no label"
     SMALL_LABELS = "small labels"

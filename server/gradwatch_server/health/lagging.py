@@ -4,8 +4,8 @@ In training a batch normalisation divides by the spread of the batch, in evaluat
 which each batch leaves a known share. After few batches that is what the layer was made with, and what is evaluated is
 another network than was trained. What the batches themselves gave is told by how far the average has moved.
 
-Where the batches vary by little, the hundredth part that is left of a variance of 1 may be most of it. In one layer of
-many that is no harm; in several, one behind another, it may be: that is told where the validation says so too.
+Where the batches vary by little, the hundredth part that is left of a variance of 1 may be most of it. Layers after it
+may make up for that, or not, and several have it one behind another: it is told where the validation says so too.
 
 An average that keeps next to nothing of what it was is none: evaluation then uses the last batch, however small. Where
 it jumps from look to look, as an average of many batches does not, that is told.
@@ -38,8 +38,8 @@ ALIKE: Final = 0.05
 MADE_FACTOR: Final = 1.3
 MADE_SHIFT: Final = 0.4
 """Then several layers that are off by so much make another network of it."""
-PAIR_MIN: Final = 2
-"""Layers that are off by a little, and together by `FACTOR`: so many at the least."""
+TOGETHER: Final = 2.0
+"""The product of the factors of all layers that are off by a little, where the validation shows it."""
 KEPT_MAX: Final = 0.3
 """A momentum up to this leaves most of an average to its last batch."""
 JUMP_MIN: Final = 0.01
@@ -151,7 +151,7 @@ class LaggingRule:
             found = [(states, self._look(place, is_slight=True)) for place, states in enumerate(self._layers)]
             lags = [(states, lag) for states, lag in found if lag is not None]
             together = math.prod(lag.factor for _, lag in lags)
-            if len(lags) < PAIR_MIN or together < FACTOR:
+            if together < TOGETHER:
                 return
         worst, lag = max(lags, key=lambda pair: max(pair[1].times, 1 + pair[1].shift))
         self._tell(

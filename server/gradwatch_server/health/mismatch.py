@@ -152,12 +152,14 @@ class MismatchRule:
         is_seen = np.isfinite(mean) & np.isfinite(given)
         n_labels = np.where(are_labels(low, high, mean, std) & (size == given), mean * self._n_classes, np.nan)
         are_many, are_few = n_labels >= LABELS_MIN, n_labels <= LABELS_MAX
-        if not self._is_of_softmax:
-            self._step(block, MismatchKind.SOFTMAX_OF_MANY, is_seen, are_many)
-            return
-        self._step(block, MismatchKind.MANY_LABELS, is_seen, are_many)
+        many, few = (
+            (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
+            if self._is_of_softmax
+            else (MismatchKind.SOFTMAX_OF_MANY, MismatchKind.SOFTMAX_OF_FEW)
+        )
+        self._step(block, many, is_seen, are_many)
         if not self._is_weighed and self._n_classes > 1:  # a sample that counts for nothing needs no label
-            self._step(block, MismatchKind.NO_LABEL, is_seen, are_few & ~self._are_left_out(block, 1 - n_labels))
+            self._step(block, few, is_seen, are_few & ~self._are_left_out(block, 1 - n_labels))
 
     def _are_left_out(self, block: Block, unlabelled: Float) -> Bool:
         """``[n]`` whether so large a share of the scores has no gradient: the loss leaves out who has no label."""
