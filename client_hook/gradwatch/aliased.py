@@ -74,16 +74,21 @@ def _plain(node: ast.Assign) -> set[str]:
 
 def _written(node: ast.stmt) -> str:
     """The name of the array that a statement stores items in."""
+    to = _target(node)
+    is_item = (
+        isinstance(to, ast.Subscript) and isinstance(to.value, ast.Name) and not isinstance(to.slice, ast.Constant)
+    )
+    return to.value.id if is_item else ""  # type: ignore[union-attr]
+
+
+def _target(node: ast.stmt) -> ast.expr | None:
+    """What a statement gives a value, where that is one."""
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign):
         targets = node.targets
     elif isinstance(node, ast.AugAssign):
         targets = [node.target]
-    to = targets[0] if len(targets) == 1 else None
-    is_item = (
-        isinstance(to, ast.Subscript) and isinstance(to.value, ast.Name) and not isinstance(to.slice, ast.Constant)
-    )
-    return to.value.id if is_item else ""  # type: ignore[union-attr]
+    return targets[0] if len(targets) == 1 else None
 
 
 def _is_cleaned(write: ast.stmt, name: str) -> bool:
@@ -97,10 +102,10 @@ def _is_cleaned(write: ast.stmt, name: str) -> bool:
 
 
 def _are_fed(own: Sequence[ast.AST], names: set[str], first: int, last: float) -> bool:
-    """Whether both names stand in one call that feeds, or in one tuple that is returned, between two lines."""
+    """Whether both names stand in one call that feeds, or one tuple that is given back, between two lines."""
     for one in own:
-        is_fed = isinstance(one, ast.Return) or (isinstance(one, ast.Call) and last_name(one) in FEEDING)
-        if not isinstance(one, (ast.Call, ast.Return)) or not is_fed or not first < one.lineno < last:
+        is_fed = isinstance(one, (ast.Return, ast.Yield)) or (isinstance(one, ast.Call) and last_name(one) in FEEDING)
+        if not isinstance(one, (ast.Call, ast.Return, ast.Yield)) or not is_fed or not first < one.lineno < last:
             continue
         parts = [*one.args, *(key.value for key in one.keywords)] if isinstance(one, ast.Call) else [one.value]
         pairs = [part.elts if isinstance(part, ast.Tuple) else [part] for part in parts]
@@ -110,7 +115,10 @@ def _are_fed(own: Sequence[ast.AST], names: set[str], first: int, last: float) -
 
 
 def _is_array(own: Sequence[ast.AST], scope: _Scope, file: str, names: tuple[str, str], write: ast.stmt) -> bool:
-    """Whether what has two names is an array: one that is held, or that was made by NumPy or picked by a mask."""
+    """Whether what has two names is an array: one that is held, that was made by NumPy or picked by a mask.
+
+    Or one in which an item is stored by several numbers, in a function of which nothing more is known.
+    """
     for frame in frames_of(file):
         if isinstance(scope, ast.Module) or frame.f_code.co_name == scope.name:
             known = frame.f_globals if isinstance(scope, ast.Module) else locals_of(frame)
@@ -120,4 +128,6 @@ def _is_array(own: Sequence[ast.AST], scope: _Scope, file: str, names: tuple[str
     calls = [one.value.func for one in assigned if names[1] in stored_names(one) and isinstance(one.value, ast.Call)]
     masks = {one.id for to in getattr(write, "targets", ()) for one in names_in(to)} - set(names)
     is_masked = any(isinstance(one.value, ast.Compare) and masks & stored_names(one) for one in assigned)
+    to = _target(write)
+    is_masked |= not isinstance(scope, ast.Module) and isinstance(to, ast.Subscript) and isinstance(to.slice, ast.Tuple)
     return is_masked or any(name.id in ARRAYS for func in calls for name in names_in(func))

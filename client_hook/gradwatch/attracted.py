@@ -36,6 +36,13 @@ SCALING: Final = frozenset(
     }
 )
 """What a description passes where it is brought to length 1."""
+FUNCTIONS: Final = frozenset(
+    {
+        *("Abs", "Add", "AddV2", "Cast", "ClipByValue", "Exp", "Identity", "Log", "Log1p", "Maximum", "Minimum", "Mul"),
+        *("Neg", "Pow", "RealDiv", "Reshape", "Select", "SelectV2", "Sigmoid", "Softplus", "Sqrt", "Square", "Sub"),
+    }
+)
+"""What a loss takes of an output, number by number."""
 WAY_MAX: Final = 40
 READING: Final = frozenset({"Cast", "Identity", "Reshape"})
 NEAR: Final = 12
@@ -133,12 +140,19 @@ def _is_attraction(op: Any, moved: Set[str], trained: Set[int]) -> bool:
     # A probability and its own logarithm, as in a divergence, are no two outputs, nor are a sample and what a network
     # that this loss does not train makes of it, as in a game of two.
     apart = set(map(find_handle, weights_read(one))) ^ set(map(find_handle, weights_read(other)))
-    is_own = not (apart & trained if trained else apart) and (_is_made_of(one, other) or _is_made_of(other, one))
+    is_made = _is_made_of(one, other) or _is_made_of(other, one) or _outputs_in(one) == _outputs_in(other)
+    is_own = not (apart & trained if trained else apart) and is_made
     return bool(shared & variables_of(other)) and not is_own
 
 
 def _is_made_of(op: Any, other: Any) -> bool:
     return any(one is other for one in behind([op], through=None))
+
+
+def _outputs_in(op: Any) -> set[str]:
+    """The names of what a network gives that a loss takes functions of: of a focal loss both its factors."""
+    ends = [one for one in behind([op], through=FUNCTIONS) if one.type not in FUNCTIONS]
+    return {one.name for one in ends if one.type != "ReadVariableOp" and variables_of(one)}
 
 
 def _output_of(tensor: Tensor, moved: Set[str]) -> Any:

@@ -1,5 +1,7 @@
 """Cosines that are made smaller before their softmax, or taken with the wrong sign, in the graph. Owns no state.
 
+Scores that their own label changes, as the margin of an angle does, are no predictions: that is told too.
+
 A loss that asks which of many belongs to which divides cosines, which lie between -1 and 1, by a temperature below 1,
 so that one may outweigh all others together. Multiplied by it, none can: the loss cannot fall far below guessing.
 """
@@ -12,9 +14,9 @@ from typing import Any, Final
 from gradwatch.constants import constant, factor
 from gradwatch.origin import find_source, slip_of, source_of
 from gradwatch.signs import signs_in, terms_of
-from gradwatch.walk import GIVEN, PRODUCTS, behind, given_of, reads_variable
+from gradwatch.walk import GIVEN, PRODUCTS, behind, given_of, is_given, reads_variable
 
-__all__ = ["find_cooled", "find_negated", "find_repelled"]
+__all__ = ["find_cooled", "find_handicapped", "find_negated", "find_repelled"]
 
 FACTOR_MAX: Final = 0.5
 """Times a cosine: without a temperature it is 1, with one more."""
@@ -24,6 +26,11 @@ CHOOSING: Final = frozenset(
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 AVERAGING: Final = frozenset({"DivNoNan", "Mean", "Mul", "RealDiv", "Sum"})
 BOUNDING: Final = frozenset({"AddV2", "Maximum", "Minimum"})
+WEIGHING: Final = KEEPING | {
+    *("Add", "AddV2", "Equal", "Greater", "GreaterEqual", "LogicalAnd", "LogicalNot", "Maximum", "Minimum", "Mul"),
+    *("Neg", "NotEqual", "RealDiv", "Select", "SelectV2", "Sub"),
+}
+"""What scores and a mask of classes may pass."""
 WAY_MAX: Final = 16
 Tensor = Any  # tensorflow ships no types
 
@@ -50,6 +57,24 @@ def find_cooled(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
                 scale, at, product = scale * number, at if own is None else product, before.op
             if 0 < scale < FACTOR_MAX and product.type in PRODUCTS and all(map(_is_unit, product.inputs)):
                 return [slip_of(product, layer_paths) | {"source": source_of(at), "cosines": scale}]
+    return []
+
+
+def find_handicapped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The mask of a class that the step was given and that changes the scores of a cross-entropy; no slip by itself.
+
+    Args:
+        forward: as for `find_cooled`.
+        layer_paths: likewise.
+
+    Returns:
+        Type, name, layer and source line of the first, and ``handicaps`` (True).
+    """
+    for op in forward:
+        if op.type.endswith("CrossEntropyWithLogits"):
+            for one in behind([op.inputs[0].op], through=WEIGHING):
+                if one.type == "OneHot" and is_given(one.inputs[0], KEEPING):
+                    return [slip_of(one, layer_paths) | {"handicaps": True}]
     return []
 
 

@@ -45,6 +45,8 @@ LOST_SHARE: Final = 0.5
 """Of the differences."""
 SAME_SHARE: Final = 0.9
 """Of the samples: the first state of an episode may be one of its own."""
+TAIL_MIN: Final = 4
+"""Times of a target that is of the end of a series: fewer may be now and what comes next."""
 COMPARED_MAX: Final = 4
 """Inputs, and targets, that are looked at."""
 _NAN: Final = float("nan")
@@ -229,23 +231,30 @@ def _are_words(values: Tensor, target: Tensor) -> bool:
 
 
 def _is_series_seen(values: Tensor, target: Tensor, pairs: Sequence[Pair]) -> bool:
-    """Whether both are real numbers of the same times, and what is compared with the target sees later ones."""
+    """Whether both are real numbers of the same times, and what is compared with the target sees later ones.
+
+    Or the target is of the last few times alone, as where a decoder is taught by what came before each.
+    """
     is_series = values.dtype.is_floating and target.dtype.is_floating and values.shape.rank in (2, 3)
     forms = [
         one.shape[1:-1] if one.shape.rank == 3 and one.shape[-1] == 1 else one.shape[1:] for one in (values, target)
     ]
-    if not is_series or not target.shape.rank or not forms[0].is_fully_defined() or forms[0] != forms[1]:
+    if not is_series or not target.shape.rank or not all(one.is_fully_defined() for one in forms):
+        return False
+    (n_times, *of_each), (n_asked, *of_asked) = (list(one) or [0] for one in forms)
+    if of_each != of_asked or not (n_asked == n_times or TAIL_MIN <= n_asked < n_times):
         return False
     return any(one.target is target and sees_later(one.output, values, values.shape[1]) for one in pairs)
 
 
 def _place_of_next(values: Tensor, target: Tensor) -> Tensor:
     """`NEXT_PLACE` where each time's target is exactly the sequence at the next one; NaN where it never varies."""
+    n_before = values.shape[1] - target.shape[1]
     values, target = (
-        tf.cast(tf.reshape(one, [tf.shape(one)[0], values.shape[1], -1]), tf.float32) for one in (values, target)
+        tf.cast(tf.reshape(one, [tf.shape(one)[0], one.shape[1], -1]), tf.float32) for one in (values, target)
     )
     n = tf.minimum(tf.shape(values)[0], tf.shape(target)[0])
-    is_next = tf.reduce_all(values[:n, 1:] == target[:n, :-1])
+    is_next = tf.reduce_all(values[:n, n_before + 1 :] == target[:n, :-1])
     is_known = (n >= SAMPLES_MIN) & tf.reduce_any(values[:, 1:] != values[:, :-1])
     return tf.where(is_known, tf.where(is_next, float(NEXT_PLACE), 0.0), _NAN)
 

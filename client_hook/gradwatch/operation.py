@@ -24,7 +24,7 @@ from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find
 from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.contrast import find_contrasts
-from gradwatch.cosines import find_cooled, find_negated, find_repelled
+from gradwatch.cosines import find_cooled, find_handicapped, find_negated, find_repelled
 from gradwatch.crosswise import find_crosswise
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
@@ -438,6 +438,7 @@ def find_slips(
         lambda: find_unfollowed(forward),
         lambda: find_unstopped(forward, trained),
         lambda: find_cooled(forward, layer_paths),
+        lambda: find_handicapped(forward, layer_paths),
         lambda: find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths),
         lambda: find_averse(forward, least, layer_paths),
         lambda: find_quantile(forward, least, layer_paths),

@@ -56,6 +56,13 @@ def test_outputs_that_follow_nothing_though_the_loss_falls(batch):
     assert one.hypotheses[0].cause == "The loss falls by something else than better predictions"
 
 
+def test_scores_that_their_own_label_changes_are_held_to_none():
+    slip = {"type": "OneHot", "name": "one_hot", "layer": "margin", "source": None, "handicaps": True}
+    assert not found(record({"target": 0.0}, slips=[slip]))
+    assert not found(beside_a_fit(0.2, slips=[slip]))
+    assert found(beside_a_fit(0.2))
+
+
 def test_a_class_with_hardly_any_sample():
     source = {"file": "train.py", "line": 7, "code": "model.fit(x, y)"}
     slip = {"type": "Data", "name": "", "layer": "", "source": source, "scarce": 0.00875, "label": 1.0}

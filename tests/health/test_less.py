@@ -279,3 +279,67 @@ def test_gradients_that_fade_by_less_and_a_loss_that_stays(batch: int) -> None:
     (found,) = fading(2.3).feed(batch=batch).findings()
     assert (found.kind, found.layer) == ("vanishing_gradient", "dense_0")
     assert not fading(2.3 * np.exp(-np.arange(N) / 150.0)).feed(batch=batch).findings(), "it comes down"
+
+
+def averaged_together(n_layers: int, momentum: float = 0.99, variance: float = 0.015) -> Run:
+    """Layers whose batches vary by little, of which the averages began at a variance of 1; its loss falls."""
+    paths = [f"norm_{layer}" for layer in range(n_layers)]
+    names = ("gamma", "beta", "moving_mean", "moving_variance")
+    sick = Run([*dense(2), *((f"{path}/{name}", (64,), "float32") for path in paths for name in names)], n_steps=N)
+    left = momentum ** (1 + np.arange(N))
+    for place, tensor in enumerate(sick.tensors):
+        if "moving" not in tensor["tensor"]:
+            continue
+        level = left + (1 - left) * variance if "variance" in tensor["tensor"] else np.zeros(N)
+        for name, factor in {"min": 1, "max": 1, "mean": 1, "norm": 8}.items():
+            sick.statistics[:, place, COLUMN[name]] = factor * level
+        if tensor["kind"] == "weight":
+            tensor["momentum"] = momentum
+        else:
+            tensor["kind"] = "other"
+    kept = [place for place, tensor in enumerate(sick.tensors) if tensor["kind"] != "other"]
+    sick.tensors = [sick.tensors[place] for place in kept]
+    sick.statistics = sick.statistics[:, kept]
+    return sick.set_loss(2.3 * np.exp(-np.arange(N) / 100.0))
+
+
+def validated(sick: Run, losses: list[float]) -> list[str]:
+    engine = sick.feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239, 319]), np.array(losses))
+    engine.finish()
+    return [found.title for found in engine.findings()]
+
+
+UNLEARNED = [2.4, 2.5, 2.4, 2.6]
+RISEN = [1.0, 0.6, 0.7, 1.1]
+
+
+@pytest.mark.parametrize("losses", [UNLEARNED, RISEN])
+def test_running_variances_that_together_make_another_network(losses: list[float]) -> None:
+    """A hundredth of a variance of 1 is much beside a small one, and three layers have it one behind another."""
+    engine = averaged_together(3).feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239, 319]), np.array(losses))
+    engine.finish()
+    (found,) = engine.findings()
+    assert found.title == (
+        "Much of the running variance of norm_0 (and of 2 more layers) is still its initial value: evaluation differs "
+        "from training"
+    )
+    left = 0.99**N
+    assert f"that is {left / (left + 0.015 * (1 - left)):.0%} of the running variance" in found.evidence["summary"]
+    assert found.hypotheses[0].cause == "The momentum of the batch normalisation is too high for so few steps"
+
+
+@pytest.mark.parametrize(
+    ("well", "losses"),
+    [
+        (averaged_together(3), [2.0, 1.5, 1.0, 0.8]),
+        (averaged_together(3), [2.0, 1.0, 0.6, 0.63]),
+        (averaged_together(1, variance=0.02), UNLEARNED),
+        (averaged_together(3, variance=0.5), UNLEARNED),
+        (averaged_together(3, momentum=0.9), UNLEARNED),
+    ],
+    ids=["the validation is well", "it scatters", "one layer", "batches that vary", "soon forgotten"],
+)
+def test_running_variances_that_are_still_a_little_of_what_they_were(well: Run, losses: list[float]) -> None:
+    assert not [title for title in validated(well, losses) if "running variance" in title]

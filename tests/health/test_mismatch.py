@@ -168,6 +168,10 @@ def of_each_beside_epsilon(y: Any, p: Any) -> Any:
             "Samples have several labels, but out gives them shares of 1", id="a softmax for several labels",
         ),
         pytest.param(
+            "from 1", lambda: dense(4, "softmax"), BINARY(), "softmax of few",
+            "Many samples have no label, but out gives them shares of 1", id="a softmax where many have no label",
+        ),
+        pytest.param(
             "labels", lambda: dense(4, "softmax"), of_each_by_hand, "softmax of many",
             "Samples have several labels, but out gives them shares of 1", id="several labels, by hand",
         ),
@@ -202,6 +206,13 @@ def of_attention(y: Any, vectors: Any) -> Any:
     return tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, tf.nn.softmax(40.0 * near)))
 
 
+def of_those_with_a_label(y: Any, scores: Any) -> Any:
+    """As an imitation of a map's moves: where no one stands, nothing is asked."""
+    has_one = tf.reduce_sum(y, axis=-1)
+    entropy = tf.nn.softmax_cross_entropy_with_logits(y, scores) * has_one
+    return tf.reduce_sum(entropy) / (tf.reduce_sum(has_one) + 1e-6)
+
+
 def by_hand(y: Any, scores: Any) -> Any:
     """Bounded, of probabilities that it makes itself."""
     p = tf.nn.softmax(scores)
@@ -222,6 +233,7 @@ def by_hand(y: Any, scores: Any) -> Any:
         pytest.param("one-hot", lambda: dense(4, "softmax"), ONE_HOT(), id="probabilities, one-hot"),
         pytest.param("one-hot", lambda: dense(4), by_hand, id="softmax in the loss"),
         pytest.param("one-hot", lambda: dense(4, "softmax"), BINARY(), id="one label, each by itself"),
+        pytest.param("from 1", lambda: dense(4), of_those_with_a_label, id="those with a label alone"),
         pytest.param("labels", lambda: dense(4, "sigmoid"), BINARY(), id="several labels"),
         pytest.param("labels", lambda: dense(4, "softmax"), ONE_HOT(), id="several labels that are ranked"),
         pytest.param("label", lambda: dense(1), BINARY(from_logits=True), id="one score"),

@@ -334,3 +334,12 @@ def test_first_updates_that_are_a_suspect_where_nothing_was_learned(factor: floa
     (found,) = (one for one in finished(sick.feed()) if "no better than guessing" in one.title)
     causes = [one.cause for one in found.hypotheses]
     assert (causes.index("The learning rate is too high") if len(causes) > 1 else None) == place
+
+
+@pytest.mark.parametrize("is_handicapped", [False, True])
+def test_scores_that_their_own_label_makes_smaller_are_no_predictions(is_handicapped: bool) -> None:
+    slip = {"type": "OneHot", "name": "margin/one_hot", "layer": "margin", "source": None, "handicaps": True}
+    run = record(of_classes(5, 4.0), n_steps=500)
+    run.slips = [slip] * is_handicapped
+    titles = [one.title for one in finished(run.feed())]
+    assert any(title.startswith("The predictions are worse than guessing") for title in titles) != is_handicapped

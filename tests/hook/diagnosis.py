@@ -54,6 +54,7 @@ KNOWN = (
     "end_of",
     "entering",
     "halved",
+    "handicaps",
     "loses",
     "margin",
     "normalises",

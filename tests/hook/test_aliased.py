@@ -62,6 +62,33 @@ def test_arrays_of_a_script(find: Any, text: str, is_told: bool) -> None:
     assert find(text) == ([("y", "x")] if is_told else [])
 
 
+SWAPPED = """
+def mix(x, size):
+    while True:
+        batch, other = next(rows(x, size)), next(rows(x, size))
+        noisy = {made}
+        for i in range(size):
+            noisy[{item}] = other[{item}]
+        yield {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "item", "given", "is_told"),
+    [
+        ("batch", "i, swap", "(noisy, batch)", True),
+        ("batch", "i, swap", "noisy, batch", True),
+        ("batch.copy()", "i, swap", "noisy, batch", False),
+        ("batch", "i, swap", "noisy, other", False),
+        ("batch", "i", "noisy, batch", False),
+    ],
+    ids=["swap noise", "without brackets", "a copy", "of another one", "a list, for all that is known"],
+)
+def test_noise_in_what_was_to_stay_as_it_is(find: Any, made: str, item: str, given: str, is_told: bool) -> None:
+    found = find(SWAPPED.format(made=made, item=item, given=given))
+    assert found == ([("noisy", "batch")] if is_told else [])
+
+
 @pytest.mark.parametrize(("made", "is_told"), [("x", True), ("x.copy()", False)])
 def test_arrays_are_looked_at_where_they_are_held(tmp_path: Path, made: str, is_told: bool) -> None:
     path = tmp_path / "train.py"

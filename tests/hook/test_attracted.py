@@ -63,6 +63,20 @@ def a_divergence_of_targets(nets: Networks, x: Any) -> Any:
     return keras.losses.KLDivergence()(tf.nn.softmax(nets.whole(x)), asked)
 
 
+def a_focal_loss(nets: Networks, x: Any) -> Any:
+    """Its two factors are functions of one output."""
+    given, is_asked = tf.sigmoid(nets.whole(x)), tf.constant(Y > 0)
+    right = keras.ops.clip(tf.where(is_asked, given, tf.ones_like(given)), 1e-7, 1 - 1e-7)
+    wrong = keras.ops.clip(tf.where(is_asked, tf.zeros_like(given), given), 1e-7, 1 - 1e-7)
+    missed = tf.reduce_sum(0.25 * tf.pow(1.0 - right, 2.0) * tf.math.log(right))
+    return -missed - tf.reduce_sum(0.75 * tf.pow(wrong, 2.0) * tf.math.log(1.0 - wrong))
+
+
+def halves_of_one_batch(nets: Networks, x: Any) -> Any:
+    both = nets.encode(tf.concat([x, x], 0))
+    return negative_cosine(nets.predictor(both[:32]), both[32:])
+
+
 def one_is_stopped(nets: Networks, x: Any) -> Any:
     one, other = nets.encode(x), nets.encode(x)
     return negative_cosine(nets.predictor(one), tf.stop_gradient(other))
@@ -154,10 +168,11 @@ TOLD = {
     by_a_loss_of_keras: "by_a_loss_of_keras",
     between_views_where_both_are_seen: "between_views_where_both_are_seen",
     of_a_helper: "of_a_helper",
+    halves_of_one_batch: "negative_cosine",
 }
 NOT_TOLD = [
     *(one_is_stopped, contrast, spread_is_asked_for, margin, of_a_teacher, of_data, of_a_value_to_come, whitened),
-    a_divergence_of_targets,
+    *(a_divergence_of_targets, a_focal_loss),
     *(of_a_judge, of_derivatives, of_data_where_there_are_any, of_places_that_are_hidden),
 ]
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -189,3 +189,40 @@ def test_cosines_with_targets_that_are_made_small(watch, read, loss, wanted):
     watched = watch(model)
     model.fit(ONE, OTHER, batch_size=16, verbose=0)
     assert [one["repels"] for one in found_in(read(watched)) if "repels" in one] == wanted
+
+
+class Margin(layers.Layer):
+    """Scores by the angle to each class's own vector, the one of its label made larger."""
+
+    def __init__(self, m, form):
+        super().__init__()
+        self.m, self.form = m, form
+
+    def build(self, shapes):
+        self.w = self.add_weight(shape=(shapes[0][-1], 4), initializer="glorot_uniform")
+
+    def call(self, inputs):
+        x, y = inputs
+        cosine = tf.matmul(tf.math.l2_normalize(x, axis=1), tf.math.l2_normalize(self.w, axis=0))
+        own = tf.one_hot(tf.cast(y, tf.int32), 4)  # Margin
+        if self.form == "where":
+            return 16.0 * tf.where(tf.cast(own, tf.bool), cosine - self.m, cosine)
+        if self.form == "blend":
+            return 16.0 * (own * (cosine - self.m) + (1.0 - own) * cosine)
+        return 16.0 * cosine + tf.matmul(own, tf.eye(4) * 0.0) if self.form == "table" else 16.0 * cosine
+
+
+@pytest.mark.parametrize(("form", "is_told"), [("where", True), ("blend", True), ("table", False), ("none", False)])
+def test_scores_that_their_own_label_changes(watch, read, form, is_told):
+    """As in a network that is trained with a margin, and used without."""
+    x, label = keras.Input((WIDTH,)), keras.Input(())
+    scores = Margin(0.3, form)([layers.Dense(8)(x), label])
+    model = keras.Model([x, label], layers.Softmax()(scores))
+    model.compile("adam", "sparse_categorical_crossentropy", jit_compile=False)
+    watched = watch(model)
+    y = RANDOM.integers(0, 4, N)
+    model.fit([ONE, y.astype("float32")], y, batch_size=N, epochs=2, verbose=0)
+    recording = read(watched)
+    assert [one["source"]["line"] for one in known_in(recording, "handicaps")] == (
+        [find_line("Margin", sys.modules[__name__])] if is_told else []
+    )

@@ -218,6 +218,23 @@ def fit_series(watch, body, x, y):
     return watched
 
 
+@pytest.mark.parametrize(
+    ("body", "n_asked", "is_told"),
+    [
+        (SEEING["convolution"], 4, True),
+        (SEEING["recurrent"], 6, True),
+        (SEEING["convolution"], 3, False),
+        (BLIND["convolution"], 4, False),
+    ],
+    ids=["convolution", "recurrent", "now and what comes next", "causal"],
+)
+def test_a_series_of_which_the_end_is_asked_for(watch, read, body, n_asked, is_told):
+    """As a decoder that is taught by the times before each, laid behind what is known."""
+    last = layers.Lambda(lambda x: x[:, -n_asked:])
+    recording = read(fit_series(watch, lambda x: last(body(x)), SERIES[:, :-1], SERIES[:, -n_asked:]))
+    assert (NEXT_PLACE in {abs(one) for one in leaked(recording)}) == is_told
+
+
 def test_a_series_that_is_fed_in_two_parts(watch, read):
     recording = read(fit_series(watch, SEEING["convolution"], SERIES[:, :-1, :], SERIES[:, 1:, :]))
     assert set(leaked(recording)) == {-float(NEXT_PLACE)}

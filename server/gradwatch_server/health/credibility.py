@@ -21,6 +21,7 @@ from gradwatch_server.health.episode import (
     Fade,
     Faint,
     Flat,
+    Lagging,
     Mismatch,
     MismatchKind,
     Misset,
@@ -54,7 +55,7 @@ from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
 from gradwatch_server.health.undone import N_LOSSES
 
-__all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible"]
+__all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible", "is_overfit"]
 
 LEARNED_SHARE: Final = 0.1
 """A loss below this part of its start has learned, whatever the layers' norms look like."""
@@ -275,16 +276,16 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
-def _is_overfit(episode: Misshaped) -> bool:
-    # Whoever learns well without dropouts may leave it so.
-    best, newest = episode.validation
-    return newest >= OVERFIT_FACTOR * best > 0 and episode.loss <= OVERFIT_SHARE * newest
+def is_overfit(best: float, newest: float, loss: float) -> bool:
+    """Whether a validation loss has risen from its best, and that of the training lies far below."""
+    return newest >= OVERFIT_FACTOR * best > 0 and loss <= OVERFIT_SHARE * newest
 
 
 _SHOWN_OTHERWISE: Final[Mapping[SlipKind, Callable[[Misshaped], bool]]] = {
     SlipKind.SCALED: lambda episode: bool(episode.narrow),
     SlipKind.ANGLES: lambda episode: episode.turn is not None,
-    SlipKind.UNDROPPED: _is_overfit,
+    # Whoever learns well without dropouts may leave it so.
+    SlipKind.UNDROPPED: lambda episode: is_overfit(*episode.validation, episode.loss),
 }
 """Slips of which other numbers than a loss tell whether they do harm."""
 
@@ -371,6 +372,10 @@ def _is_by_heart_credible(episode: ByHeart, testimony: Testimony) -> bool:
     return loss.recent <= BY_HEART_SHARE * episode.start and episode.best >= BEST_SHARE * episode.start
 
 
+def _is_lagging_credible(episode: Lagging, _: Testimony) -> bool:
+    return math.isnan(episode.together) or episode.is_seen
+
+
 def _is_missing_credible(episode: Missing, _: Testimony) -> bool:
     return bool(episode.positions)  # none are left where another stream trains them
 
@@ -447,6 +452,7 @@ _JUDGES: Final[Mapping[type[Episode], Callable[[Any, Testimony], bool]]] = {
     Unrelated: _is_judged,
     Behind: _is_judged,
     ByHeart: _is_by_heart_credible,
+    Lagging: _is_lagging_credible,
     Runaway: _is_runaway_credible,
     Summed: _is_summed_credible,
 }

@@ -25,7 +25,7 @@ from gradwatch_server.health.book import (
     Testimony,
 )
 from gradwatch_server.health.by_heart import VALIDATION_LOSS, ByHeartRule
-from gradwatch_server.health.credibility import LEARNED_SHARE, is_credible
+from gradwatch_server.health.credibility import LEARNED_SHARE, is_credible, is_overfit
 from gradwatch_server.health.episode import (
     Behind,
     ByHeart,
@@ -35,6 +35,7 @@ from gradwatch_server.health.episode import (
     Faint,
     Flat,
     Growth,
+    Lagging,
     Misshaped,
     Missing,
     NonFinite,
@@ -405,6 +406,7 @@ class Engine:
         )
         self._complete(self._questions)
         self._note_healed(self._questions)
+        self._note_seen(self._questions)
         asked = [e for e in self._questions if not (self._is_left_behind(e) or self._is_held(e))]
         credible = [e for e in asked if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
@@ -447,12 +449,13 @@ class Engine:
                 self._complete_of_columns(episode)
                 self._complete_of_validation(episode)
             elif isinstance(episode, Unrelated):
-                episode.is_judged = len(applied) == 1
+                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
             elif isinstance(episode, Flat) and len(applied) == 1:
                 episode.correlation = applied[0].correlation.least
                 episode.has_adversary = bool(self._setups[applied[0].number].opposed)
             elif isinstance(episode, Unskilled):
-                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].opposed
+                setup = self._setups[applied[0].number] if len(applied) == 1 else None
+                episode.is_judged = setup is not None and not (setup.opposed or setup.are_handicapped)
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
@@ -513,7 +516,8 @@ class Engine:
             highest = applied[0].correlation.highest_label if len(applied) == 1 else -math.inf
             episode.n_unseen = max(n_classes - 1 - int(highest), 0) if math.isfinite(highest) else 0
         else:
-            episode.is_judged = self._is_total(episode.name) and len(applied) == 1
+            are_predictions = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
+            episode.is_judged = self._is_total(episode.name) and are_predictions
 
     def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of layers that told nothing apart for a short while whether that did any harm."""
@@ -524,6 +528,17 @@ class Engine:
                 n_steps = episode.last_step - episode.first_step
                 n_since = self._streams[episode.stream].last_step - episode.last_step
                 episode.has_healed = not is_stuck and (n_steps < HEALED_STEPS or n_since >= HEALED_STEPS)
+
+    def _note_seen(self, questions: Mapping[Episode, Testimony]) -> None:
+        """Says of running statistics that lag a little whether the validation shows it."""
+        is_seen = False
+        for one in self._by_heart.episodes:
+            loss = questions[one].known.read_loss().recent
+            is_seen |= is_credible(one, questions[one])
+            is_seen |= loss is not None and is_overfit(one.best, one.newest, loss)
+        for episode in questions:
+            if isinstance(episode, Lagging):
+                episode.is_seen = is_seen
 
     def _is_left_behind(self, episode: Episode) -> bool:
         """Whether guessing is over, and has been for as long as it lasted: some tasks begin with a plateau.

@@ -755,6 +755,9 @@ class Lagging(Episode):
         shift: between the mean of the batches and the running one, in deviations of the batches.
         jump: of those that keep next to nothing, the median change of the deviation from look to look, relative; NaN
             of the others.
+        together: the product of the layers' factors, where none is far by itself; NaN of the others.
+        is_seen: whether the validation shows it: its loss never came below where training began, or is far above its
+            best and that of the training.
     """
 
     layers: tuple[str, ...] = ()
@@ -763,6 +766,8 @@ class Lagging(Episode):
     share: float = float("nan")
     factor: float = float("nan")
     shift: float = float("nan")
+    together: float = float("nan")
+    is_seen: bool = False
 
 
 @dataclass(eq=False)
@@ -1066,6 +1071,7 @@ class MismatchKind(Enum):
     SOFTMAX_OVER_BATCH = "softmax over batch"
     SCORES = "scores"
     SOFTMAX_OF_MANY = "softmax of many"
+    SOFTMAX_OF_FEW = "softmax of few"
     MANY_LABELS = "many labels"
     NO_LABEL = "no label"
     SMALL_LABELS = "small labels"

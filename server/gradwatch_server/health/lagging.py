@@ -4,12 +4,16 @@ In training a batch normalisation divides by the spread of the batch, in evaluat
 which each batch leaves a known share. After few batches that is what the layer was made with, and what is evaluated is
 another network than was trained. What the batches themselves gave is told by how far the average has moved.
 
+Where the batches vary by little, the hundredth part that is left of a variance of 1 may be most of it. Layers after it
+may make up for that, or not, and several have it one behind another: it is told where the validation says so too.
+
 An average that keeps next to nothing of what it was is none: evaluation then uses the last batch, however small. Where
 it jumps from look to look, as an average of many batches does not, that is told.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +38,8 @@ ALIKE: Final = 0.05
 MADE_FACTOR: Final = 1.3
 MADE_SHIFT: Final = 0.4
 """Then several layers that are off by so much make another network of it."""
+TOGETHER: Final = 2.0
+"""The product of the factors of all layers that are off by a little, where the validation shows it."""
 KEPT_MAX: Final = 0.3
 """A momentum up to this leaves most of an average to its last batch."""
 JUMP_MIN: Final = 0.01
@@ -140,20 +146,32 @@ class LaggingRule:
             return
         found = [(states, self._look(place)) for place, states in enumerate(self._layers)]
         lags = [(states, lag) for states, lag in found if lag is not None]
+        together = math.nan
         if not lags:
-            return
+            found = [(states, self._look(place, is_slight=True)) for place, states in enumerate(self._layers)]
+            lags = [(states, lag) for states, lag in found if lag is not None]
+            together = math.prod(lag.factor for _, lag in lags)
+            if together < TOGETHER:
+                return
         worst, lag = max(lags, key=lambda pair: max(pair[1].times, 1 + pair[1].shift))
-        share = self._left(worst.momentum)
-        self._tell(worst, [states for states, _ in lags], share=share, factor=lag.factor, shift=lag.shift)
+        self._tell(
+            worst,
+            [states for states, _ in lags],
+            share=self._left(worst.momentum),
+            factor=lag.factor,
+            shift=lag.shift,
+            together=together,
+        )
 
     def _left(self, momentum: float) -> float:
         """The share of statistics that is still what the layer was made with."""
         return float(momentum ** (self._last_step - self._first_step + 1))
 
-    def _look(self, place: int) -> _Lag | None:
+    def _look(self, place: int, *, is_slight: bool = False) -> _Lag | None:
         """How far a layer's statistics are off, by the second half of the training and by all of it; None for not far.
 
-        Steps of several batches, or batches that change, would mislead: then the two do not agree.
+        Steps of several batches, or batches that change, would mislead: then the two do not agree. ``is_slight``: a
+        deviation that is too large by a little is far enough.
         """
         rows, momentum = self._rows, self._layers[place].momentum
         if len(rows) < ROWS_MIN:
@@ -162,6 +180,8 @@ class LaggingRule:
         whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
         if whole is None or late is None:
             return None
+        if is_slight:
+            return late if min(whole.factor, late.factor) >= MADE_FACTOR else None
         left = self._left(momentum)
         is_alike = (whole.factor > 1) == (late.factor > 1)
         is_alike &= left < HALF or abs(np.log(whole.factor / late.factor)) <= ALIKE or whole.times >= FACTOR

@@ -40,6 +40,8 @@ LABELS_MIN: Final = 1.25
 """Labels of a sample, on the average, from which on it has several: smoothing adds none."""
 LABELS_MAX: Final = 0.95
 """And up to which many samples have none."""
+LEFT_OUT_SHARE: Final = 0.9
+"""Of them, those whose scores have no gradient at all where a loss leaves them out."""
 SMALL_LABEL: Final = 0.1
 """The larger of two labels, at the most, where it stands for a yes: 1 / 255, of a mask that was divided once more."""
 FILLED_SHARES: Final = (0.15, 0.75)
@@ -150,12 +152,22 @@ class MismatchRule:
         is_seen = np.isfinite(mean) & np.isfinite(given)
         n_labels = np.where(are_labels(low, high, mean, std) & (size == given), mean * self._n_classes, np.nan)
         are_many, are_few = n_labels >= LABELS_MIN, n_labels <= LABELS_MAX
-        if not self._is_of_softmax:
-            self._step(block, MismatchKind.SOFTMAX_OF_MANY, is_seen, are_many)
-            return
-        self._step(block, MismatchKind.MANY_LABELS, is_seen, are_many)
+        many, few = (
+            (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
+            if self._is_of_softmax
+            else (MismatchKind.SOFTMAX_OF_MANY, MismatchKind.SOFTMAX_OF_FEW)
+        )
+        self._step(block, many, is_seen, are_many)
         if not self._is_weighed and self._n_classes > 1:  # a sample that counts for nothing needs no label
-            self._step(block, MismatchKind.NO_LABEL, is_seen, are_few)
+            self._step(block, few, is_seen, are_few & ~self._are_left_out(block, 1 - n_labels))
+
+    def _are_left_out(self, block: Block, unlabelled: Float) -> Bool:
+        """``[n]`` whether so large a share of the scores has no gradient: the loss leaves out who has no label."""
+        if self._signal < 0:
+            return np.zeros(len(unlabelled), bool)
+        n_zero, size = self._read(block, self._signal, "n_zero", "n_elements")
+        with np.errstate(invalid="ignore"):
+            return np.asarray(n_zero >= LEFT_OUT_SHARE * unlabelled * size)
 
     def _look_for_small(self, block: Block) -> None:
         """Whether the targets are 0 and one small number; batches of zeros alone say nothing."""

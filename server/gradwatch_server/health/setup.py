@@ -84,6 +84,11 @@ class Setup(NamedTuple):
         return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))
 
     @property
+    def are_handicapped(self) -> bool:
+        """Whether a sample's own label changes its scores, so that they are no predictions while it is trained."""
+        return any(slip.get("handicaps") for slip in self.slips)
+
+    @property
     def spreads(self) -> frozenset[str]:
         """Paths of the layers that give the log-variance of a code, and nothing else of it."""
         return frozenset(path for slip in self.slips for path in slip.get("codes", ())[1:])

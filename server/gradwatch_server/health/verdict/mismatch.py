@@ -76,8 +76,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_softmax_of_one(layer)
     elif lead.kind is MismatchKind.SOFTMAX_OVER_BATCH:
         told = _tell_softmax_over_batch(layer)
-    elif lead.kind is MismatchKind.SOFTMAX_OF_MANY:
-        told = _tell_softmax_of_many(layer)
+    elif lead.kind in (MismatchKind.SOFTMAX_OF_MANY, MismatchKind.SOFTMAX_OF_FEW):
+        told = _tell_softmax_of_many(layer, is_of_few=lead.kind is MismatchKind.SOFTMAX_OF_FEW)
     elif lead.kind is MismatchKind.MANY_LABELS:
         told = _tell_many_labels(layer, is_sigmoid=table.functions[lead.column] == "sigmoid")
     elif lead.kind is MismatchKind.NO_LABEL:
@@ -217,19 +217,22 @@ def _tell_softmax_over_batch(layer: str) -> tuple[str, str, Hypothesis]:
     )
 
 
-def _tell_softmax_of_many(layer: str) -> tuple[str, str, Hypothesis]:
+def _tell_softmax_of_many(layer: str, *, is_of_few: bool) -> tuple[str, str, Hypothesis]:
+    which, each = ("no label", "less than one per sample") if is_of_few else ("several labels", "several per sample")
+    none = "A sample without a label cannot be told at all: something must add up to 1. " if is_of_few else ""
+    who = "Many samples" if is_of_few else "Samples"
     return (
-        f"Samples have several labels, but {layer} gives them shares of 1: it ends in a softmax",
+        f"{who} have {which}, but {layer} gives them shares of 1: it ends in a softmax",
         (
-            "The targets are labels of 0 and 1, several per sample, and the loss treats each label independently. "
+            f"The targets are labels of 0 and 1, {each}, and the loss treats each label independently. "
             f"{layer} ends in a softmax, which makes them compete."
         ),
         Hypothesis(
             "A softmax where a sigmoid is meant",
             0.95,
-            "No two labels of a sample can both be above 0.5: at most one is ever predicted, and what one label gains "
-            "the others lose. (Keras' own binary cross-entropy uses the numbers before the softmax, so the loss may "
-            "still fall; the predictions still compete.)",
+            f"{none}No two labels of a sample can both be above 0.5: at most one is ever predicted, and what one label "
+            "gains the others lose. (Keras' own binary cross-entropy uses the numbers before the softmax, so the loss "
+            "may still fall; the predictions still compete.)",
             "Use a sigmoid, which predicts each label independently. The loss can stay.",
             MANY_CODE,
             (Change("layer", layer, instead=SIGMOID),),

@@ -397,7 +397,13 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
     others = f" The same is true of {list_names(list(lead.layers[1:]))}." if n_others else ""
     if math.isfinite(lead.jump):
         return _tell_of_last_batch(lead, scene, others)
-    title = f"The running statistics of {first}{say_more_layers(n_others)} are still near their initial values"
+    which = f"{first}{say_more_layers(n_others)}"
+    title = f"The running statistics of {which} are still near their initial values"
+    share = f"{lead.share:.0%} of each still comes from the initial value"
+    if math.isfinite(lead.together):
+        made = 1 - (1 - lead.share) / lead.factor**2
+        title = f"Much of the running variance of {which} is still its initial value"
+        share += f", and that is {made:.0%} of the running variance, since the batches vary by so little"
     times, is_larger = max(lead.factor, 1 / lead.factor), lead.factor > 1
     off = []
     if times >= MADE_FACTOR:
@@ -411,8 +417,8 @@ def tell_lagging(lead: Lagging, scene: Scene) -> Finding:
         layer=first,
         evidence=scene.evidence(
             f"Each batch moves the running mean and variance of {first} only {100 * (1 - lead.momentum):.2g} % of the "
-            f"way to its own (momentum {lead.momentum:g}). After {lead.n_rows:,} steps {lead.share:.0%} of each still "
-            f"comes from the initial value. Compared with training, evaluation {' and '.join(off)}.{others}",
+            f"way to its own (momentum {lead.momentum:g}). After {lead.n_rows:,} steps {share}. "
+            f"Compared with training, evaluation {' and '.join(off)}.{others}",
             momentum=lead.momentum,
             initial_share=lead.share,
             deviation_factor=lead.factor,
