@@ -900,6 +900,10 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
         return False
     parts = {to.id: _root(value) for node in given for to, value in assignments(node) if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
+        record = {one if one in names else str(parts.get(one)) for one in _recorded(call)}
+        if record.issuperset(names):
+            others = record.difference(names)
+            return any(_are_of_records([_held(one, frame) for one in (*names, *others)]) for frame in frames_of(file))
         fed = _fed_by(call)
         if fed is None or tuple(one if one in names else parts.get(one) for one in fed) != names:
             continue
@@ -934,6 +938,29 @@ def _fed_by(call: ast.Call) -> tuple[str, str] | None:
     if len(names) != 2 or None in names or not (is_alike or last_name(call) in SHARING):
         return None
     return str(names[0]), str(names[1])
+
+
+def _recorded(call: ast.Call) -> set[str]:
+    """The names of arrays that a call takes as the parts of each sample, by keys."""
+    if last_name(call) not in PAIRING:
+        return set()
+    given = [one for part in call.args for one in (part.elts if isinstance(part, ast.Tuple) else [part])]
+    values = [value for one in given if isinstance(one, ast.Dict) for value in one.values]
+    return {name for value in values if (name := _whole(value)) is not None}
+
+
+def _are_of_records(values: Sequence[Any]) -> bool:
+    """Whether the first two of some arrays hold a part of each sample: as many rows, one of them a number or word each.
+
+    Of images, or the like, there may be two kinds that are no pairs. What holds the numbers of another one in another
+    order is drawn from it, as what a user did not choose is.
+    """
+    arrays = [np.asarray(_array(value)) for value in values]
+    (n_rows, *_), (n_others, *_) = (one.shape or (0,) for one in arrays[:2])
+    if n_rows != n_others or not n_rows or min(one.ndim for one in arrays[:2]) > 1:
+        return False
+    flat = [np.sort(one) for one in arrays if one.ndim == 1]
+    return not any(np.array_equal(*pair) for pair in itertools.combinations(flat, 2))
 
 
 def _is_of_rows(value: Any) -> bool:

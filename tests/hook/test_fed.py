@@ -614,6 +614,61 @@ def test_both_of_a_pair_that_are_shuffled_each_by_itself(find: Any, line: str, m
     assert [one["moved"] for one in found if "partner" in one] == ([] if moved is None else [moved])
 
 
+RECORDS = """
+users, items = np.repeat(np.arange(100), 5), np.arange(500) * 7 % 400
+{line}
+model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__])
+
+
+def taken(one):
+    return one["user"][:, None], one["item"][:, None]
+
+
+data = tf.data.Dataset.from_tensor_slices({record})
+model.fit(data.batch(10).map(taken), callbacks=[Look()], shuffle=False, verbose=0)
+"""
+RECORD = '{"user": users[:400], "item": items[:400]}'
+
+
+@pytest.mark.parametrize(
+    ("line", "record", "moved"),
+    [
+        ("np.random.shuffle(users); np.random.shuffle(items)", RECORD, "items"),
+        ("words = items.astype(str); np.random.shuffle(users); np.random.shuffle(items)", RECORD, "items"),
+        ("order = np.random.permutation(500); users, items = users[order], items[order]", RECORD, None),
+        ("np.random.seed(0); np.random.shuffle(users); np.random.seed(0); np.random.shuffle(items)", RECORD, None),
+        (
+            (
+                "np.random.shuffle(items); items = np.arange(500); one, other = items.copy(), items.copy(); "
+                "np.random.shuffle(one); np.random.shuffle(other)"
+            ),
+            '{"user": users, "item": items, "not": one, "nor": other}',
+            None,
+        ),
+        (
+            (
+                "users, items = np.ones((500, 4, 4)), np.zeros((500, 4, 4)); "
+                "np.random.shuffle(users); np.random.shuffle(items)"
+            ),
+            '{"user": users, "item": items}',
+            None,
+        ),
+    ],
+    ids=["both", "and another", "together", "by one seed", "drawn from another", "of two kinds"],
+)
+def test_parts_of_each_sample_that_are_shuffled_each_by_itself(find: Any, line: str, record: str, moved: str) -> None:
+    text = RECORDS.replace("{line}", line.replace("; ", "\n")).replace("{record}", record)
+    text = text.replace("[:, None]", "[:, 0, :1]") if "500, 4" in line else text
+    assert [one["moved"] for one in find(text) if "partner" in one] == ([] if moved is None else [moved])
+
+
 SPLIT = "inputs, held_x = train_test_split(inputs, {}test_size=0.2); targets, held_y = train_test_split(targets, {})"
 
 

@@ -1195,12 +1195,12 @@ def _say_parted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     if name is None or partner is not None:
         parts = "Two data sets" if name is None else f"`{partner}` and `{name}`"
         return (
-            f"{parts} are shuffled, each in its own order: inputs and targets no longer belong together{place}",
+            f"{parts} are shuffled, each in its own order: their rows no longer belong together{place}",
             "Each shuffle draws another order, also from the same generator: row i of one is not row i of the other.",
             Hypothesis(
-                f"Inputs and targets are shuffled independently{place}",
+                f"What belongs together is shuffled independently{place}",
                 0.95,
-                "From then on each sample has the target of another one. There is nothing to learn but the pairs by "
+                "From then on each row is paired with another. There is nothing to learn but the pairs by "
                 "heart, and nothing of that holds for new samples.",
                 "Put them together first, and shuffle the pairs."
                 if name is None
