@@ -85,6 +85,7 @@ from gradwatch.unpriced import find_unpriced
 from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.unvaried import find_unvaried
+from gradwatch.views import find_views
 from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, passed, reads_variable
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
@@ -447,6 +448,7 @@ def find_slips(
         lambda: find_emptying(forward, layer_paths),
         lambda: find_pairs(forward, layer_paths),
         lambda: find_contrasts(forward, least, layer_paths),
+        lambda: find_views(forward, layer_paths),
         lambda: find_twins(forward, layer_paths),
         lambda: find_blank(forward),
         lambda: find_shifts(forward),

@@ -49,6 +49,7 @@ def diagnose(recording):
 KNOWN = (
     "blank",
     "codes",
+    "contends",
     "contrasts",
     "dims",
     "end_of",

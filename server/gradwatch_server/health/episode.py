@@ -1208,6 +1208,8 @@ class SlipKind(Enum):
     """Of pairs, those that a loss draws together are less alike than those that it pushes apart."""
     CONDITION = auto()
     """A generator is judged by another condition than it was given."""
+    POSITIVES = auto()
+    """A loss takes rows of other samples for the other view of each."""
     UNSCALED = auto()
     """A layer is given a table of which one column is far wider than another."""
     BOUNDED = auto()
@@ -1450,6 +1452,7 @@ _BY_FIELD: Final = {
     "by_sample": SlipKind.BY_SAMPLE,
     "contrasts": SlipKind.CONTRAST,
     "conditions": SlipKind.CONDITION,
+    "positives": SlipKind.POSITIVES,
     "bounds": SlipKind.BOUNDED,
     "entering": SlipKind.UNSCALED,
     "n_seen": SlipKind.RESTARTED,

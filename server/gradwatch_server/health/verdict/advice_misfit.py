@@ -445,6 +445,12 @@ def _is_guess_among_samples(loss: float | None, n_samples: int) -> bool:
     return loss is not None and abs(loss - guess) <= GUESS_TOLERANCE * guess
 
 
+def _others_of(scene: Scene) -> list[int]:
+    """Among how many rows a loss may ask for the one that belongs to a sample; of two views of each, all but itself."""
+    n, is_contest = scene.start.n_samples, any("contends" in slip for slip in scene.setup.slips)
+    return [n, 2 * n - 1] if is_contest else [n]
+
+
 def advise_strangers(n_samples: int) -> Hypothesis:
     """Pairs whose halves are not those of one sample, where a loss asks which of a batch belong together."""
     return Hypothesis(
@@ -562,7 +568,8 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     # And where something is asked for and the loss is hardly below its start, no term of it has got what it wants.
     has_targets = table is not None and bool(table.entering("target"))
     is_guess = has_targets and is_lower and (loss.recent or 0.0) > LEVEL_SHARE * (loss.initial or 0.0)
-    contrast = next((slip for slip in scene.setup.slips if "contrasts" in slip), None)
+    # A contrast pushes pairs apart, and a softmax over all samples of a batch each from all others.
+    contrast = next((slip for slip in scene.setup.slips if "contrasts" in slip or "contends" in slip), None)
     found = [
         _advise_point(contrast)
         if contrast is not None
@@ -588,8 +595,9 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     guessed = (one for one in scene.incident.members if isinstance(one, (Unrelated, Unskilled)))
     if has_targets and any(one.first_step < lead.first_step for one in guessed):
         found.append(advise_labels("one output for every sample", 0.5))
-    if not has_targets and _is_guess_among_samples(loss.recent, scene.start.n_samples):
-        found.append(advise_strangers(scene.start.n_samples))
+    n_others = next(filter(lambda n: _is_guess_among_samples(loss.recent, n), _others_of(scene)), 0)
+    if not has_targets and n_others:
+        found.append(advise_strangers(n_others))
     if _is_in_attention(layer, scene):
         found.append(
             Hypothesis(

@@ -106,6 +106,10 @@ loss = tf.reduce_mean(tf.maximum(to_positive - to_negative + margin, 0.0))"""
 CONDITION_CODE: Final = """\
 fake = generator([noise, labels], training=True)
 judged = discriminator([fake, labels], training=True)     # the same labels"""
+POSITIVES_CODE: Final = """\
+z = tf.concat([z1, z2], axis=0)                                # all of the first view, then all of the second
+n = tf.shape(z1)[0]
+target = tf.concat([tf.range(n) + n, tf.range(n)], axis=0)     # row i belongs to row i + n, and back"""
 BOUNDED_CODE: Final = """\
 huber = tf.keras.losses.Huber(delta={bound})
 loss = huber(wanted[:, None], predicted[:, None])     # both of shape (batch, 1)"""
@@ -1694,11 +1698,12 @@ def _say_contrast(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     n = " x ".join(map(str, lead.slip["conditions"]))
+    made = f"one condition ({n} numbers per sample), such as a label" if n != "1" else "one label each"
     return (
         f"The generator is judged by another condition than it was given{place}",
         (
-            f"The generator's samples were made for one condition ({n} numbers per sample), such as a label. In the "
-            "same step, the network that judges them is given another tensor of that shape as their condition."
+            f"The generator's samples were made for {made}. In the same step, the network that judges them is given "
+            "another tensor of that shape as their condition."
         ),
         Hypothesis(
             f"The discriminator is given the condition of other samples in the generator's step{place}",
@@ -1707,6 +1712,27 @@ def _say_condition(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "each other. It learns to make samples that are likely on the average, whatever it is asked for.",
             "Give the discriminator the same condition as the generator, wherever it judges a generated sample.",
             CONDITION_CODE,
+        ),
+    )
+
+
+def _say_positives(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    n_rows, asked, partner = (int(one) for one in lead.slip["positives"])
+    return (
+        f"The loss takes rows of other samples for the other view of each{place}",
+        (
+            f"In a table of {n_rows:,} rows, as the step lays them, the other view of row 0 is row {partner:,}. The "
+            f"loss asks for row {asked:,}, which is another sample, and so for most rows."
+        ),
+        Hypothesis(
+            f"The rows are laid in another order than the places of the positives are counted for{place}",
+            0.9,
+            "Views that are concatenated lie n rows apart; views that are stacked along axis 1 and reshaped lie side "
+            "by side. With the places of the one order in the other, each row is drawn to a sample that has nothing to "
+            "do with it: the loss stays at that of guessing, and the descriptions say nothing or become one point.",
+            "Concatenate the views along axis 0, or ask each row for its neighbour.",
+            POSITIVES_CODE,
         ),
     )
 
@@ -2268,6 +2294,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.BY_SAMPLE: _say_by_sample,
     SlipKind.CROSSWISE: _say_crosswise,
     SlipKind.CONDITION: _say_condition,
+    SlipKind.POSITIVES: _say_positives,
     SlipKind.BOUNDED: _say_bounded,
     SlipKind.CONTRAST: _say_contrast,
     SlipKind.GREEDY: _say_greedy,
