@@ -75,7 +75,7 @@ def find_views(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
             table = _Table(forward)
             strange = table.first_strange(op, product)
             if strange is None:
-                return [slip_of(op, layer_paths) | {"contends": True}]
+                return [slip_of(op, layer_paths) | {"type": "Contest", "contends": True}]
             laid = table.laid.get(_sides(product)[1].name, product)
             return [slip_of(laid, layer_paths) | {"source": source_of(laid), "positives": strange}]
     return []
