@@ -30,6 +30,12 @@ def train_step(x, y):
     found = find([__file__])
 
 
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__])
 """
 LOOP = """
 data = {data}
@@ -556,13 +562,6 @@ inputs = x * 2.0
 targets = y * 2.0
 {line}
 
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
-
 model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 {fit}
@@ -628,13 +627,6 @@ users, items = np.repeat(np.arange(100), 5), np.arange(500) * 7 % 400
 model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
-
 def taken(one):
     return one["user"][:, None], one["item"][:, None]
 
@@ -691,13 +683,6 @@ class Rows(keras.utils.PyDataset):
 
     def on_epoch_end(self):
         {line}
-
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
 
 model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
@@ -776,13 +761,6 @@ photos = np.zeros((60, 4, 4), "float32")
 paintings = np.zeros({shape}, "float32")
 np.random.shuffle(photos)
 np.random.shuffle(paintings)
-
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
 
 model = keras.Sequential([keras.Input((4, 4)), keras.layers.Dense({units})])
 model.compile("sgd", "mse")
