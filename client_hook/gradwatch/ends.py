@@ -14,7 +14,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import SCOPES, functions_around, last_name, names_in, nodes_below, nodes_of, root_name
+from gradwatch.syntax import (
+    SCOPES,
+    functions_around,
+    goes_back,
+    last_name,
+    names_in,
+    nodes_below,
+    nodes_of,
+    root_name,
+    stored_names,
+)
 
 __all__ = ["find_unread_ends"]
 
@@ -50,6 +60,8 @@ def find_unread_ends(files: Sequence[str]) -> list[dict[str, Any]]:
         names = {one for one in given if isinstance(one, str)}
         if not any(map(END.search, names)) or any(map(UNENDED.search, names)) or _is_endless(nodes):
             continue
+        for line, name in _counted_on(nodes):
+            return [{"type": "Line", "name": "", "layer": "", "source": source_at([(file, line)]), "unread": [name]}]
         for scope in nodes:
             if isinstance(scope, (ast.FunctionDef, ast.For)):
                 around = functions_around(nodes).get(id(scope)) or nodes[0]
@@ -75,6 +87,55 @@ def _in_scope(scope: ast.FunctionDef | ast.For, known: Stores) -> Iterator[tuple
                 own = {part.id for part in names_in(reward)} & beside
                 if own and _is_discounted(later, (beside - own) | batch, {**known, **stores}) and not _asks(reward):
                     yield one.lineno, name
+
+
+def _counted_on(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
+    """Sums of a reward and the discounted sum behind it, where a list keeps ends of episodes and nothing reads it."""
+    scopes = {id(one): one for one in (nodes[0], *(one for one in nodes if isinstance(one, ast.FunctionDef)))}
+    for scope in scopes.values():
+        inner = list(nodes_below(scope))
+        kept = dict(filter(None, map(_kept, inner)))
+        loads = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        for node in inner:
+            is_step = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+            given = stored_names(node) if is_step else set()  # type: ignore[arg-type]
+            ends = [one for one in given if END.search(one) and loads.count(one) == 1 and one in kept.values()]
+            unread = [one for one in ends if all(loads.count(to) == 1 for to, of in kept.items() if of == one)]
+            rewards = {to for to, of in kept.items() if of in given and of not in ends}
+            if unread and rewards:
+                yield from ((line, unread[0]) for line in _sums_behind(inner, rewards))
+
+
+def _kept(node: ast.AST) -> tuple[str, str] | None:
+    """The list to which a call appends, and the name of what it appends."""
+    if not isinstance(node, ast.Call) or last_name(node) != "append" or not isinstance(node.func, ast.Attribute):
+        return None
+    to, given = node.func.value, node.args
+    is_plain = isinstance(to, ast.Name) and len(given) == 1 and isinstance(given[0], ast.Name)
+    return (to.id, given[0].id) if is_plain else None  # type: ignore[attr-defined]
+
+
+def _sums_behind(nodes: Iterable[ast.AST], rewards: set[str]) -> Iterator[int]:
+    """The lines of ``sum = reward + discount * sum``, of what these lists hold, in a loop that goes back."""
+    for loop in (one for one in nodes if isinstance(one, ast.For) and goes_back(one)):
+        own = rewards | ({one.id for one in names_in(loop.target)} if rewards & set(_names(loop.iter)) else set())
+        for node in (one for one in ast.walk(loop) if isinstance(one, ast.Assign)):
+            value, names = node.value, stored_names(node)
+            if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+                continue
+            for reward, later in ((value.left, value.right), (value.right, value.left)):
+                is_discounted = isinstance(later, ast.BinOp) and isinstance(later.op, ast.Mult)
+                is_plain = all(isinstance(one, (ast.Name, ast.Attribute, ast.Constant)) for one in _factors(later))
+                if is_discounted and is_plain and names & set(_names(later)) and own & set(_names(reward)):
+                    yield node.lineno
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    return [node.left, node.right] if isinstance(node, ast.BinOp) else [node]
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (one.id for one in names_in(node))
 
 
 def _stores(nodes: Iterable[ast.AST]) -> dict[str, list[tuple[ast.AST, ast.expr]]]:

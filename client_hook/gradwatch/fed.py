@@ -146,7 +146,8 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
     """
     finders = (
         _restarted, _reseeded, _cached, _resized, _coarse, _turned, _turned_in_place, _turned_in_map, _wrapped, _parted,
-        _both_moved, _split_apart, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed, _unmatched,
+        _both_moved, _moved_within, _split_apart, _copied, _floored, _floored_in_map, _padded, _filtered, _trimmed,
+        _unmatched,
     )  # fmt: skip
     with tf.init_scope():  # a step may be under way, or being traced
         found = [next((one for file in files for one in find(file)), None) for find in finders]
@@ -425,11 +426,24 @@ def _cached(file: str) -> Iterator[dict[str, Any]]:
 
 
 def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any) -> Iterator[dict[str, Any]]:
-    """The line that calls a data set's method, the only one that does, where any data set that is held is so."""
+    """The line that calls a data set's method, where any data set that is held is so.
+
+    Of several lines, the one that makes what the training goes over, if that is so.
+    """
     lines = calls_of_method(file, name)
+    if len(lines) > 1 and any(map(is_so, trained_on(file))):
+        made = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and _is_trained_on(node, file)]
+        lines = [call for call in lines if any(call is part for node in made for part in ast.walk(node.value))]
     if len(lines) == 1 and any(map(is_so, _data_sets())):
         func: Any = lines[0].func
         yield _slip(file, func.end_lineno, **known)
+
+
+def _is_trained_on(node: ast.Assign, file: str) -> bool:
+    """Whether a statement gives a name to a data set that the training goes over."""
+    trained = trained_on(file)
+    held = [_held(to.id, frame) for to in node.targets if isinstance(to, ast.Name) for frame in frames_of(file)]
+    return any(one is data for one in held for data in trained)
 
 
 def calls_of_method(file: str, name: str) -> list[ast.Call]:
@@ -801,6 +815,41 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
             is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
             if is_between and _is_array(alone, other, file):
                 yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _moved_within(file: str) -> Iterator[dict[str, Any]]:
+    """The lines by which a data set of the user's own puts what it gives as pairs into two random orders."""
+    for made in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
+        pairs = {pair for node in ast.walk(made) if isinstance(node, ast.Return) and (pair := _parts_of_self(node))}
+        for function in (node for node in ast.walk(made) if isinstance(node, ast.FunctionDef)):
+            moves = [(i, name, node) for i, node in enumerate(function.body) if (name := _moved_of_self(node))]
+            for (first, one, node), (second, other, its) in itertools.combinations(moves, 2):
+                is_same = last_name(node.value.func.value) == last_name(its.value.func.value)  # type: ignore[attr-defined]
+                seeds = any(word in ast.unparse(part) for part in function.body[first:second] for word in SEEDING)
+                if is_same and not seeds and pairs & {(one, other), (other, one)}:
+                    yield _slip(file, its.lineno, moved=f"self.{other}", partner=f"self.{one}")
+
+
+def _moved_of_self(node: ast.stmt) -> str | None:
+    """The attribute whose rows a statement puts into a random order; None for any other statement."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or last_name(call) != "shuffle" or len(call.args) != 1 or call.keywords:
+        return None
+    return _of_self(call.args[0]) if isinstance(call.func, ast.Attribute) else None
+
+
+def _of_self(node: ast.expr) -> str | None:
+    is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.attr if is_own else None  # type: ignore[attr-defined]
+
+
+def _parts_of_self(node: ast.Return) -> tuple[str, str] | None:
+    """The two attributes of which a function gives back the same rows; None where it gives back anything else."""
+    given = node.value.elts if isinstance(node.value, ast.Tuple) else []
+    parts = [one for one in given if isinstance(one, ast.Subscript)]
+    names = [name for one in parts if (name := _of_self(one.value))]
+    is_pair = len(names) == len(given) == 2 and ast.dump(parts[0].slice) == ast.dump(parts[1].slice)
+    return (names[0], names[1]) if is_pair and names[0] != names[1] else None
 
 
 def _both_moved(file: str) -> Iterator[dict[str, Any]]:

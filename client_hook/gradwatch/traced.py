@@ -266,7 +266,7 @@ class _Body:
 
     def find(self) -> Iterator[_Bound | Traced]:
         """The functions it calls, the random numbers it draws, and the numbers it computes with."""
-        if self._node is not None:
+        if self._node is not None and not _runs_at_each_step(self._node):
             body = self._node.body if isinstance(self._node.body, list) else [self._node.body]
             for statement in body:
                 yield from self._walk(statement, is_number=False)
@@ -406,6 +406,11 @@ def _static(cls: type, name: str) -> Any:
 def _as_number(value: Any) -> float | None:
     """A number of Python's or NumPy's, as a float; None for anything else."""
     return float(value) if isinstance(value, (bool, int, float, np.number, np.bool_)) else None
+
+
+def _runs_at_each_step(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """``@tf.numpy_function(Tout=...)``: a simulator's step, say, that the compiled one calls by the host each time."""
+    return isinstance(node, ast.FunctionDef) and any(last_name(one) in _APART for one in node.decorator_list)
 
 
 def _asks_whether_made(test: ast.expr) -> bool:

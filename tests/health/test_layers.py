@@ -823,3 +823,13 @@ def test_units_to_spare_where_an_adversary_keeps_the_loss_up(share: float, is_to
     sick.slips = [{"type": "IdentityN", "name": "turned", "layer": "net", "source": None, "opposes": ["net/judge"]}]
     titles = [one.title for one in sick.feed().findings()]
     assert any("have been dead" in one for one in titles) is is_told
+
+
+@pytest.mark.parametrize("margin", [None, 0.4])
+def test_samples_that_are_far_enough_apart_have_no_gradient(margin: float | None) -> None:
+    """A margin loss leaves them alone: whatever is steep in it, no clip has cut that off."""
+    sick = Run(D4, operations=[LOSS_LOG]).cut("gradient", [6], np.where(STEPS < 100, 0.0, 0.7)).set_loss(17.0)
+    sick.break_operation(0, start=0, n=0, margin=1e-8, amplification=1e8)
+    sick.slips = [] if margin is None else [{"type": "Relu", "name": "Relu", "layer": "", "margin": margin}]
+    kinds = [found.kind for found in sick.feed().findings()]
+    assert ("zero_gradient" in kinds) == (margin is None)

@@ -314,7 +314,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"serves": "same"}, "`__getitem__` never reads its batch index: every step gets the same rows"),
         (DATA | {"serves": "apart"}, "`__getitem__` slices inputs and targets at different places"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
-        (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: inputs and targets"),
+        (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: their rows"),
         (
             DATA | {"type": "Dropout", "layer": "net/dropout", "source": None, "tops": "net/out"},
             "`net/dropout`, a Dropout, stands behind the last layer `net/out` and changes what the model gives",
@@ -335,7 +335,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
             DATA | {"type": "Line", "name": "u_x", "untaped": "outer", "made": DATA["source"]},
             "`outer` has not seen how `u_x` is computed: its gradient is 0 or None (train.py:7)",
         ),
-        (DATA | {"unmatched": True}, "Two data sets are shuffled, each in its own order: inputs and targets no longer"),
+        (DATA | {"unmatched": True}, "Two data sets are shuffled, each in its own order: their rows no longer"),
         (DATA | {"wraps": "uint8"}, "A difference of two uint8 arrays wraps around: -1 becomes 255"),
         (DATA | {"copies": "tile"}, "Inputs and targets no longer belong together: one is repeated, the other tiled"),
         (DATA | {"copies": "repeat"}, "Inputs and targets no longer belong together: one is repeated, the other laid"),

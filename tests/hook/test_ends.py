@@ -120,3 +120,47 @@ def test_an_episode_that_ends_by_more_than_its_time(find: Find) -> None:
     assert len(find(LOOP.format(line=NUMBER) + end.format("self.t >= self.limit"))) == 0
     assert len(find(LOOP.format(line=NUMBER) + end.format("self.t >= 9 or self.x > 1"))) == 1
     assert len(find(LOOP.format(line=NUMBER) + end.format("self.x > 1"))) == 1
+
+
+ROLLOUT = """
+for it in range(100):
+    states, rewards, ends = [], [], []
+    for _ in range(32):
+        state, reward, done, _ = env.step(policy(state))
+        states.append(state), rewards.append(reward){keep}
+    running = value(state)
+    returns = np.zeros((32, 16))
+    for t in reversed(range(32)):
+        {line}
+        returns[t] = running
+    update(np.concatenate(states), returns.reshape(-1)){more}
+"""
+BACK = "running = rewards[t] + GAMMA * running"
+KEEP = ", ends.append(done)"
+
+
+def test_returns_of_steps_whose_ends_are_kept_and_never_read(find: Find) -> None:
+    assert find(ROLLOUT.format(keep=KEEP, line=BACK, more="")) == [("done", BACK)]
+    one_by_one = ROLLOUT.replace("for t in reversed(range(32))", "for reward in rewards[::-1]")
+    line = "running = self.gamma * running + reward"
+    assert find(one_by_one.format(keep=KEEP, line=line, more="")) == [("done", line)]
+    within = "def play():" + ROLLOUT.replace("\n", "\n    ")
+    assert find(within.format(keep=KEEP, line=BACK, more="")) == [("done", BACK)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ROLLOUT.format(keep=KEEP, line="running = rewards[t] + GAMMA * running * (1 - ends[t])", more=""),
+        ROLLOUT.format(keep=KEEP, line="running *= 1 - ends[t]\n        " + BACK, more=""),
+        ROLLOUT.format(keep=KEEP, line=BACK, more="\n    print(np.sum(ends))"),  # it may be masked by it elsewhere
+        ROLLOUT.format(keep=KEEP + "\n        if done: break", line=BACK, more=""),  # an episode, and no more
+        ROLLOUT.format(keep="", line=BACK, more=""),  # it may know of none
+        ROLLOUT.format(keep=KEEP, line="running = rewards[t] + running", more=""),
+        ROLLOUT.format(keep=KEEP, line=BACK.replace("GAMMA", "keep(t)"), more=""),
+        ROLLOUT.format(keep=KEEP, line=BACK, more="\nenv = gym.make('Pendulum-v1')"),
+        ROLLOUT.replace("reversed(range(32))", "range(32)").format(keep=KEEP, line=BACK, more=""),
+    ],
+)
+def test_returns_that_end_or_need_not(find: Find, text: str) -> None:
+    assert find(text) == []

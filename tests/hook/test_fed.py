@@ -30,6 +30,12 @@ def train_step(x, y):
     found = find([__file__])
 
 
+
+
+class Look(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        global found
+        found = find([__file__])
 """
 LOOP = """
 data = {data}
@@ -314,6 +320,14 @@ def test_a_cache_behind_a_random_map(find: Any, data: str, is_told: bool) -> Non
     assert all(".cache()" in one["source"]["code"] for one in found)
 
 
+@pytest.mark.parametrize(("trained", "held"), [("draw", "scale"), ("scale", "draw"), ("draw", "draw")])
+def test_which_of_several_caches_is_meant(find: Any, trained: str, held: str) -> None:
+    """That of the data which the training goes over; drawn once, what is held out is as good as any."""
+    rows = f"{ROWS}.map({trained}).cache().batch(20)\nheld = {ROWS}.map({held}).cache()\nfor x, y in data:\n    "
+    found = find(CACHED.format(data=rows).replace("\n    \ntrain_step(x, y)", "\n    train_step(x, y)"))
+    assert [one["source"]["code"][:6] for one in found if "cached" in one] == ["data ="] * (trained == "draw")
+
+
 THROUGH = """
 WIDTH, LENGTH = 3, 7
 waves = np.ones((10, WIDTH, LENGTH))
@@ -548,13 +562,6 @@ inputs = x * 2.0
 targets = y * 2.0
 {line}
 
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
-
 model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 {fit}
@@ -620,13 +627,6 @@ users, items = np.repeat(np.arange(100), 5), np.arange(500) * 7 % 400
 model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
 
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
-
 def taken(one):
     return one["user"][:, None], one["item"][:, None]
 
@@ -669,6 +669,60 @@ def test_parts_of_each_sample_that_are_shuffled_each_by_itself(find: Any, line: 
     assert [one["moved"] for one in find(text) if "partner" in one] == ([] if moved is None else [moved])
 
 
+OWN = """
+class Rows(keras.utils.PyDataset):
+    def __init__(self):
+        super().__init__()
+        self.inputs, self.targets = x.copy(), y.copy()
+
+    def __len__(self):
+        return 25
+
+    def __getitem__(self, i):
+        return {given}
+
+    def on_epoch_end(self):
+        {line}
+
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(Rows(), callbacks=[Look()], verbose=0)
+"""
+PARTS = "self.inputs[20 * i : 20 * i + 20], self.targets[20 * i : 20 * i + 20]"
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "is_told"),
+    [
+        ("np.random.shuffle(self.inputs); np.random.shuffle(self.targets)", PARTS, True),
+        ("np.random.shuffle(self.targets); print(); np.random.shuffle(self.inputs)", PARTS, True),
+        (
+            (
+                "state = np.random.get_state(); np.random.shuffle(self.inputs); np.random.set_state(state); "
+                "np.random.shuffle(self.targets)"
+            ),
+            PARTS,
+            False,
+        ),
+        (
+            "order = np.random.permutation(500); self.inputs, self.targets = self.inputs[order], self.targets[order]",
+            PARTS,
+            False,
+        ),
+        (
+            "np.random.shuffle(self.inputs); np.random.shuffle(self.targets)",
+            "self.inputs[:20], np.ones((20, 1))",
+            False,
+        ),
+    ],
+    ids=["both", "the inputs last", "by one state", "by one order", "no pair"],
+)
+def test_a_data_set_of_ones_own_that_shuffles_both_parts(find: Any, line: str, given: str, is_told: bool) -> None:
+    found = find(OWN.format(line=line.replace("; ", "\n        "), given=given))
+    assert ["partner" in one for one in found] == [True] * is_told
+    assert all("shuffle(self." in one["source"]["code"] for one in found)
+
+
 SPLIT = "inputs, held_x = train_test_split(inputs, {}test_size=0.2); targets, held_y = train_test_split(targets, {})"
 
 
@@ -707,13 +761,6 @@ photos = np.zeros((60, 4, 4), "float32")
 paintings = np.zeros({shape}, "float32")
 np.random.shuffle(photos)
 np.random.shuffle(paintings)
-
-
-class Look(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        global found
-        found = find([__file__])
-
 
 model = keras.Sequential([keras.Input((4, 4)), keras.layers.Dense({units})])
 model.compile("sgd", "mse")

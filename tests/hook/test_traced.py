@@ -61,6 +61,34 @@ def with_draw_apart(model, x, y):
     return mean_square(model, x + tf.ensure_shape(noise, (32, 4)), y)
 
 
+class Clock:
+    """What a simulator keeps: it goes on whenever the step asks it to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def shift(self, x):
+        self.now = self.now + 1
+        return (x + 1e-3 * (self.now % 7)).astype(np.float32)  # shift
+
+
+CLOCK = Clock()
+
+
+@tf.numpy_function(Tout=tf.float32)
+def shifted_by_the_host(x):
+    return CLOCK.shift(x) + RNG.normal(size=(32, 4)).astype(np.float32)
+
+
+def with_a_clock_of_the_host(model, x, y):
+    return mean_square(model, tf.ensure_shape(shifted_by_the_host(x), (32, 4)), y)
+
+
+def with_a_clock(model, x, y):
+    CLOCK.now = CLOCK.now + 1
+    return mean_square(model, x + 1e-3 * CLOCK.now, y)  # with_a_clock
+
+
 def with_table(model, x, y):
     return mean_square(model, x, y) * UNIT + float(TABLE[1])
 
@@ -130,7 +158,16 @@ def test_what_the_step_calls_draws(watch, read):
     assert found.source["line"] == line_of("shaken")
 
 
-@pytest.mark.parametrize("loss_of", [with_draw_of_tensorflow, with_draw_apart, with_table, with_beta_in_words_only])
+HEALTHY = [
+    with_draw_of_tensorflow,
+    with_draw_apart,
+    with_a_clock_of_the_host,
+    with_table,
+    with_beta_in_words_only,
+]
+
+
+@pytest.mark.parametrize("loss_of", HEALTHY)
 def test_what_is_well(watch, read, loss_of):
     assert told(read(train(watch, loss_of))) == []
 
@@ -148,6 +185,15 @@ def test_a_number_that_changes_later(watch, read, monkeypatch, loss_of):
     (found,) = told(read(train(watch, loss_of, between=change)))
     assert found.title.startswith("The step goes on with BETA = 0: ")
     assert found.source["line"] == line_of(loss_of.__name__)
+
+
+def test_a_number_that_others_change_and_no_host_reads(watch, read, monkeypatch):
+    def change(number):
+        monkeypatch.setattr(CLOCK, "now", float(number))
+        return 0
+
+    (found,) = told(read(train(watch, with_a_clock, between=change)))
+    assert found.source["line"] == line_of("with_a_clock")
 
 
 def test_a_number_that_changes_with_a_new_trace(watch, read, monkeypatch):

@@ -84,6 +84,11 @@ class Setup(NamedTuple):
         return frozenset(path for slip in self.slips for path in slip.get("opposes", ()))
 
     @property
+    def margin(self) -> Mapping[str, Any] | None:
+        """Of a loss that asks for two distances to differ by a margin, where that stands; None of other losses."""
+        return next((slip for slip in self.slips if slip.get("margin")), None)
+
+    @property
     def are_handicapped(self) -> bool:
         """Whether a sample's own label changes its scores, so that they are no predictions while it is trained."""
         return any(slip.get("handicaps") for slip in self.slips)

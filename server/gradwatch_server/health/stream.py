@@ -324,7 +324,8 @@ def _make_rules(
         *broken,
         FlatRule(number, table, is_dead=True, opposed=setup.opposed),
         FlatRule(number, table, is_dead=False, opposed=setup.opposed),
-        CutRule(number, table, operations),
+        # Of samples that lie farther apart than a margin asks for nothing has a gradient.
+        CutRule(number, table, tuple(one for one in operations if one.layer or setup.margin is None)),
         ExplodingRule(number, table),
         VanishingRule(number, table),
         VanishingRule(number, table, is_mild=True),

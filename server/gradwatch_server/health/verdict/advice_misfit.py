@@ -551,7 +551,7 @@ def advise_collapsed(lead: Collapsed, layer: str, scene: Scene) -> list[Hypothes
     if padded is not None:
         return advise_padded(padded.layer, padded.lost)
     loss, ratio = scene.testimony.known.read_loss(), scene.update_ratio
-    margin = next((slip for slip in scene.setup.slips if slip.get("margin")), None)
+    margin = scene.setup.margin
     if margin is not None and math.isclose(loss.recent or 0.0, margin["margin"], rel_tol=MARGIN_SLACK):
         return [_advise_margin(margin)]
     is_lower = loss.initial is not None and loss.recent is not None and loss.recent < loss.initial

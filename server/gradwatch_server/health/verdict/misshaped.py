@@ -548,7 +548,7 @@ def _say_unended(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return (
         f"What comes after an episode's end is counted on{place}: the {reader} does not read {', '.join(unread)}",
         (
-            f"{what} adds a discounted value of the next state to {'the reward' if is_line else 'an input of the step'}"
+            f"{what} adds a discounted value of what is next to {'the reward' if is_line else 'an input of the step'}"
             f", for every sample alike. {seen} {', '.join(unread)}."
         ),
         Hypothesis(
