@@ -314,6 +314,7 @@ DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
         (DATA | {"serves": "same"}, "`__getitem__` never reads its batch index: every step gets the same rows"),
         (DATA | {"serves": "apart"}, "`__getitem__` slices inputs and targets at different places"),
         (DATA | {"moved": "y_train"}, "`y_train` is shuffled alone: inputs and targets no longer belong together"),
+        (DATA | {"positives": [96, 48, 1]}, "The loss takes rows of other samples for the other view of each"),
         (DATA | {"moved": "y", "partner": "x"}, "`x` and `y` are shuffled, each in its own order: their rows"),
         (
             DATA | {"type": "Dropout", "layer": "net/dropout", "source": None, "tops": "net/out"},

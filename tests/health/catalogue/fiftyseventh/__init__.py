@@ -30,15 +30,9 @@ enter("glyph_codes_lvii", "posterior collapse", "dead_units", cause=("stronger t
 enter("leaf_scans", "augmentation that is cached", "loss_plateau", code=".cache()", cause=("is cached",))
 enter("melody_next", "future that is seen", "loss_plateau", cause=("looks at the times to come",))
 enter("protein_map", "power of 0", "nonfinite_activation", operations=("Pow",), code="tf.pow(")
-enter(
-    "ring_styles",
-    "condition of another sample",
-    "loss_plateau",
-    code="",
-    gap="that a discriminator is told other conditions than its generator is not known",
-)
+enter("ring_styles", "condition of another sample", "loss_plateau", cause=("condition of other samples",))
 enter("road_masks", "schedule in epochs", "loss_plateau", cause=("schedule of the learning rate",))
-enter("sensor_pairs", "positives that are none", "dead_units", gap="that pairs are laid otherwise is not known")
+enter("sensor_pairs", "positives that are none", "loss_plateau", cause=("in another order",))
 enter("stamp_match", "root of 0", "singular_gradient", operations=("SqrtGrad",), code="tf.sqrt(")
 enter("wind_field", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="/ snr")
 
