@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import is_own, layer_of, source_of
+from gradwatch.walk import ADDING
 
 __all__ = ["find_detached"]
 
-ADDING: Final = frozenset({"Add", "AddN", "AddV2", "Sub"})
+SUMMING: Final = ADDING | {"AddN", "Sub"}
 CALLS_MIN: Final = 2
 """States cut by the same line: fewer are no recurrence."""
 WAY_MAX: Final = 200
@@ -87,6 +88,6 @@ def _is_passed(
     behind = {id(op) for op, _ in _way(cut, before, layer_paths, is_nearest=True)}
     ahead = [op for op, layer in _way(cut, after, layer_paths, is_nearest=True) if layer in own]
     made = {id(cut), *map(id, ahead)}
-    beside = [one for op in ahead if op.type in ADDING for one in before(op) if id(one) not in made]
+    beside = [one for op in ahead if op.type in SUMMING for one in before(op) if id(one) not in made]
     ways = [one for op in beside for one, _ in _way(op, before, layer_paths, is_nearest=True)]
     return any(id(one) in behind for one in (*beside, *ways))

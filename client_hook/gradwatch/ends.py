@@ -8,6 +8,7 @@ nothing reads. Owns no state.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,15 +61,17 @@ def find_unread_ends(files: Sequence[str]) -> list[dict[str, Any]]:
         names = {one for one in given if isinstance(one, str)}
         if not any(map(END.search, names)) or any(map(UNENDED.search, names)) or _is_endless(nodes):
             continue
-        for line, name in _counted_on(nodes):
+        for line, name in itertools.chain(_counted_on(nodes), _bootstrapped(nodes)):
             return [{"type": "Line", "name": "", "layer": "", "source": source_at([(file, line)]), "unread": [name]}]
-        for scope in nodes:
-            if isinstance(scope, (ast.FunctionDef, ast.For)):
-                around = functions_around(nodes).get(id(scope)) or nodes[0]
-                for line, name in _in_scope(scope, _stores([around, *nodes_below(around)])):
-                    place = {"type": "Line", "name": "", "layer": "", "source": source_at([(file, line)])}
-                    return [{**place, "unread": [name]}]
     return []
+
+
+def _bootstrapped(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
+    """Sums of a reward and the discounted value of the next state, for all samples alike."""
+    for scope in nodes:
+        if isinstance(scope, (ast.FunctionDef, ast.For)):
+            around = functions_around(nodes).get(id(scope)) or nodes[0]
+            yield from _in_scope(scope, _stores([around, *nodes_below(around)]))
 
 
 def _in_scope(scope: ast.FunctionDef | ast.For, known: Stores) -> Iterator[tuple[int, str]]:
@@ -91,8 +94,7 @@ def _in_scope(scope: ast.FunctionDef | ast.For, known: Stores) -> Iterator[tuple
 
 def _counted_on(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
     """Sums of a reward and the discounted sum behind it, where a list keeps ends of episodes and nothing reads it."""
-    scopes = {id(one): one for one in (nodes[0], *(one for one in nodes if isinstance(one, ast.FunctionDef)))}
-    for scope in scopes.values():
+    for scope in (nodes[0], *(one for one in nodes if isinstance(one, ast.FunctionDef))):
         inner = list(nodes_below(scope))
         kept = dict(filter(None, map(_kept, inner)))
         loads = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]

@@ -431,17 +431,17 @@ def _by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: Any)
     Of several lines, the one that makes what the training goes over, if that is so.
     """
     lines = calls_of_method(file, name)
-    if len(lines) > 1 and any(map(is_so, trained_on(file))):
-        made = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and _is_trained_on(node, file)]
+    trained = trained_on(file) if len(lines) > 1 else []
+    if any(map(is_so, trained)):
+        made = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and _gives(node, trained, file)]
         lines = [call for call in lines if any(call is part for node in made for part in ast.walk(node.value))]
     if len(lines) == 1 and any(map(is_so, _data_sets())):
         func: Any = lines[0].func
         yield _slip(file, func.end_lineno, **known)
 
 
-def _is_trained_on(node: ast.Assign, file: str) -> bool:
-    """Whether a statement gives a name to a data set that the training goes over."""
-    trained = trained_on(file)
+def _gives(node: ast.Assign, trained: Sequence[Any], file: str) -> bool:
+    """Whether a statement gives a name to one of these data sets."""
     held = [_held(to.id, frame) for to in node.targets if isinstance(to, ast.Name) for frame in frames_of(file)]
     return any(one is data for one in held for data in trained)
 
@@ -822,20 +822,27 @@ def _moved_within(file: str) -> Iterator[dict[str, Any]]:
     for made in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
         pairs = {pair for node in ast.walk(made) if isinstance(node, ast.Return) and (pair := _parts_of_self(node))}
         for function in (node for node in ast.walk(made) if isinstance(node, ast.FunctionDef)):
-            moves = [(i, name, node) for i, node in enumerate(function.body) if (name := _moved_of_self(node))]
-            for (first, one, node), (second, other, its) in itertools.combinations(moves, 2):
-                is_same = last_name(node.value.func.value) == last_name(its.value.func.value)  # type: ignore[attr-defined]
-                seeds = any(word in ast.unparse(part) for part in function.body[first:second] for word in SEEDING)
-                if is_same and not seeds and pairs & {(one, other), (other, one)}:
-                    yield _slip(file, its.lineno, moved=f"self.{other}", partner=f"self.{one}")
+            moves = [(i, *move) for i, node in enumerate(function.body) if (move := _moved_of_self(node)) is not None]
+            for (first, one, by), (second, other, by_other) in itertools.combinations(moves, 2):
+                seeds = any(_may_seed(node, by) for node in function.body[first + 1 : second])
+                if by == by_other and not seeds and pairs & {(one, other), (other, one)}:
+                    line = function.body[second].lineno
+                    yield _slip(file, line, moved=f"self.{other}", partner=f"self.{one}")
 
 
-def _moved_of_self(node: ast.stmt) -> str | None:
-    """The attribute whose rows a statement puts into a random order; None for any other statement."""
+def _moved_of_self(node: ast.stmt) -> tuple[str, str] | None:
+    """The attribute whose rows a statement puts into a random order, and what draws that; None for any other statement.
+
+    What a call makes, such as ``RandomState(0)``, may draw the same order each time.
+    """
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or last_name(call) != "shuffle" or len(call.args) != 1 or call.keywords:
         return None
-    return _of_self(call.args[0]) if isinstance(call.func, ast.Attribute) else None
+    name = _of_self(call.args[0])
+    if name is None or not isinstance(call.func, ast.Attribute):
+        return None
+    by = call.func.value
+    return None if any(isinstance(part, ast.Call) for part in ast.walk(by)) else (name, ast.unparse(by))
 
 
 def _of_self(node: ast.expr) -> str | None:

@@ -131,6 +131,13 @@ def test_two_that_play_against_each_other_may_have_a_generator_that_makes_one_sa
     assert found.hypotheses[0].cause.startswith("Mode collapse")
 
 
+def test_a_copy_on_another_device_is_no_player() -> None:
+    engine = run(optimizer="adam").draw_together([2], TOGETHER).feed()
+    run(stream=1, optimizer="adam", replica=0).feed(engine)
+    found = next(one for one in engine.findings() if one.kind == "dead_units")
+    assert not any("Mode collapse" in one.cause for one in found.hypotheses)
+
+
 def test_a_critic_beside_a_policy_is_no_generator() -> None:
     engine = run(optimizer="critic").draw_together([2], TOGETHER).feed()
     others = [(f"policy_{number}", 64, "tanh") for number in range(3)]

@@ -714,8 +714,13 @@ PARTS = "self.inputs[20 * i : 20 * i + 20], self.targets[20 * i : 20 * i + 20]"
             "self.inputs[:20], np.ones((20, 1))",
             False,
         ),
+        (
+            "np.random.RandomState(0).shuffle(self.inputs); np.random.RandomState(0).shuffle(self.targets)",
+            PARTS,
+            False,
+        ),
     ],
-    ids=["both", "the inputs last", "by one state", "by one order", "no pair"],
+    ids=["both", "the inputs last", "by one state", "by one order", "no pair", "by one seed"],
 )
 def test_a_data_set_of_ones_own_that_shuffles_both_parts(find: Any, line: str, given: str, is_told: bool) -> None:
     found = find(OWN.format(line=line.replace("; ", "\n        "), given=given))

@@ -449,13 +449,13 @@ class Engine:
                 self._complete_of_columns(episode)
                 self._complete_of_validation(episode)
             elif isinstance(episode, Unrelated):
-                episode.is_judged = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
+                episode.is_judged = self._gives_predictions(applied)
             elif isinstance(episode, Flat) and len(applied) == 1:
                 episode.correlation = applied[0].correlation.least
                 episode.has_adversary = bool(self._setups[applied[0].number].opposed)
             elif isinstance(episode, Unskilled):
-                setup = self._setups[applied[0].number] if len(applied) == 1 else None
-                episode.is_judged = setup is not None and not (setup.opposed or setup.are_handicapped)
+                is_opposed = bool(self._setups[applied[0].number].opposed)
+                episode.is_judged = self._gives_predictions(applied) and not is_opposed
                 episode.n_gates = applied[0].table.count_gates(applied[0].table.kernels)
             elif isinstance(episode, Plateau) and len(applied) == 1:
                 table = applied[0].table
@@ -516,8 +516,11 @@ class Engine:
             highest = applied[0].correlation.highest_label if len(applied) == 1 else -math.inf
             episode.n_unseen = max(n_classes - 1 - int(highest), 0) if math.isfinite(highest) else 0
         else:
-            are_predictions = len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
-            episode.is_judged = self._is_total(episode.name) and are_predictions
+            episode.is_judged = self._is_total(episode.name) and self._gives_predictions(applied)
+
+    def _gives_predictions(self, applied: Sequence[Stream]) -> bool:
+        """Whether there is one training alone, and its outputs are what is asked for as they are."""
+        return len(applied) == 1 and not self._setups[applied[0].number].are_handicapped
 
     def _note_healed(self, questions: Mapping[Episode, Testimony]) -> None:
         """Says of layers that told nothing apart for a short while whether that did any harm."""

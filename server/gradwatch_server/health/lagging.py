@@ -144,12 +144,9 @@ class LaggingRule:
         """Says that the run has ended."""
         if self.episodes or self._n_rows < CONFIRM_ROWS:
             return
-        found = [(states, self._look(place)) for place, states in enumerate(self._layers)]
-        lags = [(states, lag) for states, lag in found if lag is not None]
-        together = math.nan
+        lags, together = self._lags(is_slight=False), math.nan
         if not lags:
-            found = [(states, self._look(place, is_slight=True)) for place, states in enumerate(self._layers)]
-            lags = [(states, lag) for states, lag in found if lag is not None]
+            lags = self._lags(is_slight=True)
             together = math.prod(lag.factor for _, lag in lags)
             if together < TOGETHER:
                 return
@@ -163,11 +160,15 @@ class LaggingRule:
             together=together,
         )
 
+    def _lags(self, *, is_slight: bool) -> list[tuple[_States, _Lag]]:
+        found = [(states, self._look(place, is_slight=is_slight)) for place, states in enumerate(self._layers)]
+        return [(states, lag) for states, lag in found if lag is not None]
+
     def _left(self, momentum: float) -> float:
         """The share of statistics that is still what the layer was made with."""
         return float(momentum ** (self._last_step - self._first_step + 1))
 
-    def _look(self, place: int, *, is_slight: bool = False) -> _Lag | None:
+    def _look(self, place: int, *, is_slight: bool) -> _Lag | None:
         """How far a layer's statistics are off, by the second half of the training and by all of it; None for not far.
 
         Steps of several batches, or batches that change, would mislead: then the two do not agree. ``is_slight``: a

@@ -230,7 +230,7 @@ class MisshapedRule:
         self._calls = _find_calls(table)
         self._table = table
         self._ranges: dict[int, tuple[float, float]] = {}
-        """The largest whole number so far, by column."""
+        """The least and the largest whole number so far, by column."""
         self._waves = _find_waves(table, slips)
         layers = {str(slip["layer"]) for slip in slips if SlipKind.of(slip) is SlipKind.UNNORMALISED}
         self._normalised = [c for c in table.activation.tolist() if table.layer_of(c) in layers][:1]
