@@ -113,9 +113,35 @@ class _Patient:
 
 def replay(store: Store, run_id: str, worker: int) -> list[dict[str, Any]]:
     """What a new engine finds in all that is stored of a worker, as it would be stored itself."""
-    patient = _Patient(Engine(read_measure(store, run_id)))
+    patient = _Patient(Engine(read_measure(store, run_id), _Omissions(run_id, worker)))
     patient.feed_stored(store, run_id, worker)
     return patient.judge(worker)
+
+
+class _Omissions:
+    """Logs what of a worker's health could not be worded, each kind once: it is judged anew with every message.
+
+    Args:
+        run_id: the run.
+        worker: the worker.
+        on_failure: called for each kind.
+    """
+
+    def __init__(self, run_id: str, worker: int, on_failure: Callable[[], None] = lambda: None) -> None:
+        self._run_id, self._worker, self._on_failure = run_id, worker, on_failure
+        self._known: set[str] = set()
+
+    def __call__(self, kind: str) -> None:
+        if kind in self._known:
+            return
+        self._known.add(kind)
+        self._on_failure()
+        logger.exception(
+            "the words for %s in run %s, worker %s failed: that is left as it was last told",
+            kind,
+            self._run_id,
+            self._worker,
+        )
 
 
 def read_measure(store: Store, run_id: str) -> Baseline | None:
@@ -197,13 +223,14 @@ class Verdicts:
         with self._lock:
             patient = self._patients.get((run_id, worker))
         if patient is None:
+            omissions = _Omissions(run_id, worker, self._on_failure)
             try:
-                new = _Patient(Engine(read_measure(self._store, run_id)))
+                new = _Patient(Engine(read_measure(self._store, run_id), omissions))
             except Exception:
                 # Another run that cannot be read must not stop this one from being recorded.
                 self._on_failure()
                 logger.exception("run %s, worker %s is judged without an earlier run", run_id, worker)
-                new = _Patient(Engine())
+                new = _Patient(Engine(on_failure=omissions))
             with self._lock:
                 patient = self._patients.setdefault((run_id, worker), new)
         return patient

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from gradwatch_server.health import Engine, Finding
+from gradwatch_server.health.episode import NonFinite
 from gradwatch_server.health.missing import LEFT_OUT_ROWS
+from gradwatch_server.health.verdict import _TELLERS
 from tests.health.streams import Run, dense, forward
 
 D4 = dense(4)
@@ -344,6 +346,18 @@ def test_memory_is_bounded_in_a_run_that_breaks_for_ever() -> None:
 def test_missing_beside_nan_are_two_findings() -> None:
     findings = broken_all(Run(D4).miss([0, 1]), 200).feed().findings()
     assert [f.kind for f in findings] == ["nonfinite_gradient", "missing_gradient"]
+
+
+def test_words_that_fail_leave_the_others(monkeypatch) -> None:
+    """A mistake in one sentence is one in the engine's own tests, and an omission where it is asked to go on."""
+    run = broken_all(Run(D4).miss([0, 1]), 200)
+    expected = [f for f in run.feed().findings() if f.kind == "missing_gradient"]
+    monkeypatch.setitem(_TELLERS, NonFinite, lambda episode, scene: episode.there_is_no_such_field)
+    failed: list[str] = []
+    assert run.feed(Engine(on_failure=failed.append)).findings() == expected
+    assert set(failed) == {"NonFinite"}
+    with pytest.raises(AttributeError, match="there_is_no_such_field"):
+        run.feed().findings()
 
 
 def test_left_out_is_told_late_and_said_to_be() -> None:

@@ -1,13 +1,16 @@
 """What breaks inside the server stays where it broke."""
 
 import threading
+from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 from websockets.exceptions import ConnectionClosed
 
 from gradwatch_server import ingest, verdict
-from gradwatch_server.health import Engine, engine
+from gradwatch_server.health import Engine
+from gradwatch_server.health import verdict as wording
+from gradwatch_server.health.episode import NonFinite
 from tests.serving import Server
 from tests.synthetic import SyntheticHook, SyntheticRun, stream
 
@@ -15,6 +18,16 @@ from tests.synthetic import SyntheticHook, SyntheticRun, stream
 def metric(server: Server, name: str) -> float:
     lines = server.request("GET", "/metrics").text.splitlines()
     return float(next(line for line in lines if line.startswith(f"{name} ")).rsplit(" ", 1)[1])
+
+
+def judge_each(server: Server, run: SyntheticRun) -> list[dict[str, Any]]:
+    """Streams a run, each message after the verdict on the one before, and reads its findings."""
+    with SyntheticHook(server.url, run) as hook:
+        hook.greet()
+        for message in run.log():
+            hook.send(message)
+            hook.wait_for_verdict(message["seq"])
+        return hook.findings
 
 
 def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_hook_may_return(start_server, monkeypatch) -> None:
@@ -45,38 +58,45 @@ def test_a_full_disk_is_told_nothing_is_acknowledged_and_the_hook_may_return(sta
     assert server.get(f"/api/runs/{run.run_id}/series", kind="scalar", tensor="loss")["steps"] == list(range(40))
 
 
-@pytest.mark.parametrize("where", ["a rule", "the wording"])
-def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypatch, caplog, where) -> None:
+def test_an_engine_that_fails_does_not_stop_the_recording(start_server, monkeypatch, caplog) -> None:
     server = start_server()
-    run, feed_rows, tell_all = SyntheticRun("sick", 2, 120), Engine.feed_rows, engine.tell_all
+    run, feed_rows = SyntheticRun("sick", 2, 120), Engine.feed_rows
 
-    def fail_feeding(self: Engine, stream_: int, steps, *blocks, **options) -> None:
+    def fail(self: Engine, stream_: int, steps, *blocks, **options) -> None:
         if steps[-1] > 100:
             raise ZeroDivisionError("a mistake in a rule")
         feed_rows(self, stream_, steps, *blocks, **options)
 
-    def fail_telling(incidents, facts):
-        if facts.last_row > 100:
-            raise ZeroDivisionError("a mistake in a sentence")
-        return tell_all(incidents, facts)
-
-    if where == "a rule":
-        monkeypatch.setattr(Engine, "feed_rows", fail_feeding)
-    else:
-        monkeypatch.setattr(engine, "tell_all", fail_telling)
-    log = list(run.log())
-    with SyntheticHook(server.url, run) as hook:
-        hook.greet()
-        for message in log:
-            hook.send(message)
-            hook.wait_for_verdict(message["seq"])
-        findings = hook.findings
+    monkeypatch.setattr(Engine, "feed_rows", fail)
+    findings = judge_each(server, run)
     assert server.get(f"/api/runs/{run.run_id}")["last_step"] == 119
     # What had been found until then is kept.
     assert findings
     assert server.get(f"/api/runs/{run.run_id}/findings")["findings"] == findings
     assert metric(server, "gradwatch_health_failures_total") == 1
     assert f"the health engine failed on run {run.run_id}" in caplog.text
+
+
+@pytest.mark.parametrize("since", [0, 100])
+def test_words_that_fail_leave_out_what_they_would_have_told_alone(start_server, monkeypatch, caplog, since) -> None:
+    """What was told of it before stays as it was, and it is logged once."""
+    server = start_server()
+    run, tell = SyntheticRun("sick", 2, 120), wording._TELLERS[NonFinite]
+
+    def fail(episode, scene):
+        if scene.facts.last_row >= since:
+            raise KeyError("a mistake in a sentence")
+        return tell(episode, scene)
+
+    monkeypatch.setitem(wording._TELLERS, NonFinite, fail)
+    findings = judge_each(server, run)
+    assert server.get(f"/api/runs/{run.run_id}")["last_step"] == 119
+    assert [f["kind"] for f in findings] == (["nonfinite_gradient"] if since else [])
+    assert server.get(f"/api/runs/{run.run_id}/findings")["findings"] == findings
+    assert all(f["last_step"] < since for f in findings)
+    assert metric(server, "gradwatch_health_failures_total") == 1
+    assert caplog.text.count("the words for NonFinite") == 1
+    assert verdict.replay(server.app.state.services.store, run.run_id, 0) == []
 
 
 def test_an_earlier_run_that_cannot_be_read_does_not_stop_the_recording(start_server, monkeypatch, caplog) -> None:

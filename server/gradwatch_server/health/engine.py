@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -103,10 +103,12 @@ class Engine:
 
     Args:
         baseline: the last healthy run of the same script, if there is one.
+        on_failure: called with the name of a kind of episode, while the exception is handled, where the words for one
+            raised it: then it stays as it was last told, and the others are told. None: the exception goes on.
     """
 
-    def __init__(self, baseline: Baseline | None = None) -> None:
-        self._baseline = baseline
+    def __init__(self, baseline: Baseline | None = None, on_failure: Callable[[str], None] | None = None) -> None:
+        self._baseline, self._on_failure = baseline, on_failure
         self._streams: dict[int, Stream] = {}
         self._scalar_rules: dict[tuple[int, str], LossRules] = {}
         self._setups: dict[int, Setup] = {}
@@ -118,6 +120,7 @@ class Engine:
         self._book = Book()
         self._questions: dict[Episode, Testimony] = {}
         self._findings: tuple[Finding, ...] = ()
+        self._worded: dict[Episode, Finding] = {}
         self._told: list[dict[str, Any]] = []
         self._revision = 0
         self._is_stale = False
@@ -411,12 +414,19 @@ class Engine:
         credible = [e for e in asked if is_credible(e, self._questions[e]) and self._is_new(e)]
         self._order_optimizers(credible)
         self._order_inputs(credible)
-        findings = limit_repeats(tell_all(assemble(credible), facts))
+        self._worded = tell_all(assemble(credible), facts, self._on_failure and self._recover)
+        findings = limit_repeats(list(self._worded.values()))
         findings.sort(key=lambda finding: finding.severity != CRITICAL)
         told = [finding.to_json() for finding in findings]
         if told != self._told:
             self._findings, self._told = tuple(findings), told
             self._revision += 1
+
+    def _recover(self, lead: Episode) -> Finding | None:
+        """What was last told of an episode whose words raised an exception."""
+        if self._on_failure is not None:
+            self._on_failure(type(lead).__name__)
+        return self._worded.get(lead)
 
     def _complete(self, questions: Mapping[Episode, Testimony]) -> None:
         """Adds what a rule cannot know, since it sees one stream or one loss."""

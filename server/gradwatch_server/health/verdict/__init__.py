@@ -140,13 +140,33 @@ IDLE_ODDS: Final = 0.1
 """Of the odds of the first cause: a cause with less is left out."""
 
 
-def tell_all(incidents: Sequence[Incident], facts: Facts) -> list[Finding]:
-    """The findings of incidents, in their order. Forecasts are told first: what came true later names them."""
-    told: dict[Incident, Finding] = {}
+def tell_all(
+    incidents: Sequence[Incident], facts: Facts, recover: Callable[[Episode], Finding | None] | None = None
+) -> dict[Episode, Finding]:
+    """The findings of incidents by their leads, in their order.
+
+    Forecasts are told first: what came true later names them.
+
+    Args:
+        incidents: what is told.
+        facts: what else is known of the run.
+        recover: asked, while the exception is handled, what to tell instead of an incident whose wording raised one;
+            None: the exception goes on.
+    """
+    told: dict[Episode, Finding] = {}
     for incident in sorted(incidents, key=lambda one: not any(isinstance(member, Trend) for member in one.members)):
-        told[incident] = _tell(incident, facts)
-        facts.warnings.update({m: told[incident].id for m in incident.members if isinstance(m, Trend)})
-    return [told[incident] for incident in incidents]
+        try:
+            finding = _tell(incident, facts)
+        except Exception:
+            if recover is None:
+                raise
+            instead = recover(incident.lead)
+            if instead is None:
+                continue
+            finding = instead
+        told[incident.lead] = finding
+        facts.warnings.update({m: finding.id for m in incident.members if isinstance(m, Trend)})
+    return {incident.lead: told[incident.lead] for incident in incidents if incident.lead in told}
 
 
 def _tell(incident: Incident, facts: Facts) -> Finding:
