@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -39,6 +39,12 @@ class Observer(Protocol):
     @property
     def captures_operations(self) -> bool:
         """Whether single operations are looked at: what a tape differentiates is kept for nobody else."""
+
+    def enter_applied(self, variable: tf.Variable) -> bool:
+        """Somebody is about to assign a variable: whether that is a part of a step which no optimizer applies."""
+
+    def leave_applied(self, variable: tf.Variable) -> None:
+        """A variable was assigned, as such a part."""
 
     def enter_assign(self, variable: tf.Variable) -> Callable[[], None] | None:
         """Somebody is about to assign a variable, between steps; what is returned is called when that is done."""
@@ -243,8 +249,9 @@ def _around_call(original: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _around_enter(original: Any, tape: Any) -> Any:
     """In place of a tape's ``__enter__``."""
-    for active in active_observers():
-        active.enter_tape()
+    with _inside():
+        for active in active_observers():
+            active.enter_tape()
     return original(tape)
 
 
@@ -261,8 +268,9 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
     else:
         with eager.listen_backward(is_heard=is_heard) as backward:
             gradients = original(tape, target, sources, *args, **kwargs)
-    for active in _active:
-        active.note_asked(target, sources, gradients, backward)
+    with _inside():
+        for active in active_observers():
+            active.note_asked(target, sources, gradients, backward)
     return gradients
 
 
@@ -274,17 +282,34 @@ def _around_assign(
         return original(variable, *args, **kwargs)
     with contextlib.suppress(Exception):  # the boundary: the hook must not harm training
         note(variable)
+    with _inside():
+        applying = [active for active in active_observers() if active.enter_applied(variable)]
+    others = [active for active in _active if active not in applying]
     if not tf.executing_eagerly():
         result = original(variable, *args, **kwargs)
-        for active in _active:
+        for active in others:
             active.note_traced_assign(variable, getattr(result, "op", result))
-        return result
-    entered = [active.enter_assign(variable) for active in _active]
-    result = original(variable, *args, **kwargs)
-    for leave in entered:
-        if leave is not None:
-            leave()
+    else:
+        entered = [active.enter_assign(variable) for active in others]
+        result = original(variable, *args, **kwargs)
+        for leave in entered:
+            if leave is not None:
+                leave()
+    with _inside():
+        for active in applying:
+            active.leave_applied(variable)
     return result
+
+
+@contextlib.contextmanager
+def _inside() -> Iterator[None]:
+    """What is assigned meanwhile is the hook's own."""
+    before = getattr(_recording, "is_inside", False)
+    _recording.is_inside = True
+    try:
+        yield
+    finally:
+        _recording.is_inside = before
 
 
 def _around_scale_loss(original: Any, optimizer: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:

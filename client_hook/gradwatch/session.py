@@ -27,6 +27,7 @@ from gradwatch.backbones import find_backbones
 from gradwatch.bgr import find_bgr
 from gradwatch.built import find_built
 from gradwatch.bunched import find_bunched
+from gradwatch.by_hand import ByHand, Given, HandWritten
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
 from gradwatch.columns import ColumnLog
@@ -107,6 +108,8 @@ from gradwatch.surroundings import find_cell, find_crash, is_imported_by_worker
 from gradwatch.tap import Tap, Tapped, Taps, captured_handles, captured_variables, enclosing_graphs, is_visible
 from gradwatch.tape import Taken, TapeLog, insert_left_out
 from gradwatch.target import (
+    LooseVariables,
+    are_variables,
     copies_as_made,
     describe_environment,
     describe_targets,
@@ -180,8 +183,10 @@ def watch(
 
     Args:
         *targets: Keras models (compiled or not), layers and optimizers, one or several, of Keras 3 or of Keras 2
-            (``tf_keras``), and any `tf.Module`. A model alone is enough in a custom loop too: its optimizer is known
-            by the variables it applies. Layers that a module holds when it is watched are looked at as a model's are.
+            (``tf_keras``), any `tf.Module`, and each `tf.Variable`, alone or in a list. A model alone is enough in a
+            custom loop too: its optimizer is known by the variables it applies, and a loop that assigns the weights
+            itself by the gradients that it asks a tape for. Layers that a module holds when it is watched are looked
+            at as a model's are.
         name: the run's name; made from the model's name by default.
         project: the project that the run belongs to (``GRADWATCH_PROJECT``).
         config: what you want to compare runs by, e.g. ``{"batch_size": 64}``.
@@ -230,7 +235,9 @@ class Watch:
     def __init__(self, targets: Sequence[Any], settings: Settings) -> None:
         self._settings = settings
         models, optimizers, modules = sort_targets(targets)
-        self._subject = " and ".join(repr(name_of(target)) for target in targets)
+        self._loose = [module for module in modules if isinstance(module, LooseVariables)]
+        named = [target for target in targets if not are_variables(target)]
+        self._subject = " and ".join(repr(name_of(one)) for one in (*named, *self._loose))
         # Weakly: a run must not keep a model that its user has done with.
         self._model_refs = [weakref.ref(model) for model in models]
         self._optimizer_refs = [weakref.ref(optimizer) for optimizer in optimizers]
@@ -296,6 +303,8 @@ class Watch:
         self._labels: dict[tuple[int, tuple[int, ...]], str] = {}
         self._kept: list[Any] = []
         self._tapes = TapeLog()
+        self._hand = HandWritten()
+        self._by_hand = ByHand(partial(self._claims, self._hand), self._begin_by_hand, self._complain)
         self._masks = Masks()
         self._ear = Ear()
         self._heard: set[int] = set()
@@ -425,6 +434,10 @@ class Watch:
             self._is_closed = True
         remove_observer(self)
         atexit.unregister(self._close_at_exit)
+        try:
+            self._by_hand.end()
+        except Exception as failed:  # the boundary: the hook must not harm training
+            self._fail("reading the last training step", failed)
         self._ear.close()
         self._forget_traces()
         self._reader.close()
@@ -476,6 +489,12 @@ class Watch:
         """What holds the variables that are trained: modules and models."""
         return [*self._modules, *self._models]
 
+    @property
+    def _targets(self) -> list[Any]:
+        """What is watched, loose variables one by one."""
+        loose = [variable for module in self._loose for variable in module.variables]
+        return [*(one for one in self._holders if one not in self._loose), *loose, *self._optimizers]
+
     def is_repeated_by(self, other: Watch) -> bool:
         """Whether the same line of a notebook, run again, begins another run, after this one has been trained."""
         if other._cell is None or not other._cell.repeats(self._cell):
@@ -485,8 +504,8 @@ class Watch:
 
     def shares_targets(self, other: Watch) -> bool:
         """Whether both watch one of the same objects."""
-        mine = {id(target) for target in (*self._holders, *self._optimizers)}
-        return any(id(target) in mine for target in (*other._holders, *other._optimizers))
+        mine = set(map(id, self._targets))
+        return any(id(target) in mine for target in other._targets)
 
     def _shared_with(self, other: Watch) -> list[str]:
         """The paths of layers with something to train that the models of both have."""
@@ -541,6 +560,28 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a layer's output", error)
 
+    def enter_applied(self, variable: tf.Variable) -> bool:
+        """Somebody is about to assign a variable: whether that is a part of a step which no optimizer applies.
+
+        Raises:
+            NonFiniteError: as `record` does, where such a step begins.
+            TrainingStoppedError: likewise.
+        """
+        try:
+            return self._by_hand.enter(variable)
+        except WANTED_ERRORS:
+            raise
+        except Exception as error:  # the boundary: the hook must not harm training
+            self._fail("looking at a weight that is assigned", error)
+            return False
+
+    def leave_applied(self, variable: tf.Variable) -> None:
+        """A variable was assigned, as such a part."""
+        try:
+            self._by_hand.leave(variable)
+        except Exception as error:  # likewise
+            self._fail("reading the training step", error)
+
     def enter_assign(self, variable: tf.Variable) -> Callable[[], None] | None:
         """Somebody is about to assign a variable; what is returned is called when that is done."""
         try:
@@ -582,6 +623,7 @@ class Watch:
     def enter_tape(self) -> None:
         """A tape is about to record: what runs eagerly from here on may be a step."""
         try:
+            self._by_hand.end()
             if self.captures_operations:
                 self._ear.enter(self._is_unheard, self._find_patterns)
         except Exception as error:  # likewise
@@ -609,6 +651,7 @@ class Watch:
             if any(isinstance(one, tf.Variable) for one in _resources(sources)):
                 self._ear.note_asked()
             self._tapes.note(target, sources, gradients, backward)
+            self._by_hand.note_asked(target, sources, gradients)
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
 
@@ -684,6 +727,7 @@ class Watch:
             NonFiniteError: ``on_nonfinite="raise"``, and an earlier step of an eager training was not finite.
             TrainingStoppedError: a person stopped an eager training.
         """
+        self._by_hand.refuse(variables)
         with self._ear.applying(self._is_unheard):
             return self._record(optimizer, gradients, variables, apply)
 
@@ -705,6 +749,18 @@ class Watch:
             return self._record_replica(replica, optimizer, gradients, variables, apply)
         if self._is_one_too_many(optimizer, variables):
             return apply()
+        begun = self._begin(optimizer, gradients, variables, sums)
+        if begun is None:
+            return apply()
+        stream, before = begun
+        result = stream.conditionally(before, apply) if stream.skips_nonfinite else apply()
+        self._end(stream, before)
+        return result
+
+    def _begin(
+        self, optimizer: Any, gradients: Sequence[Any], variables: Sequence[Any], sums: frozenset[int]
+    ) -> tuple[Stream, Before] | None:
+        """Records what there is of a step before it is applied; None where that fails."""
         self._ending.thread_id = threading.get_ident()  # a replica's thread is not the training's
         try:
             _build(optimizer, variables)
@@ -751,8 +807,11 @@ class Watch:
             raise
         except Exception as error:  # the boundary: the hook must not harm training
             self._fail("reading the training step", error)
-            return apply()
-        result = stream.conditionally(before, apply) if stream.skips_nonfinite else apply()
+            return None
+        return stream, before
+
+    def _end(self, stream: Stream, before: Before) -> None:
+        """Records what there is of a step after it was applied."""
         try:
             stream.after(before)
             self._applied_graphs.update(enclosing_graphs())
@@ -760,7 +819,27 @@ class Watch:
             raise
         except Exception as error:  # likewise
             self._fail("reading the training step", error)
-        return result
+
+    def _begin_by_hand(self, given: Given) -> Callable[[], None] | None:
+        """Records a step that no optimizer applies; what is returned ends it. None where that fails."""
+        if tf.distribute.has_strategy():
+            self._complain("weights that the script assigns itself are not captured under a tf.distribute strategy")
+            return None
+        if self._settings.on_nonfinite == "skip":
+            self._complain(
+                "on_nonfinite='skip' cannot keep the script from assigning weights itself", "steps are recorded"
+            )
+        self._ending.check(is_eager=tf.executing_eagerly())
+        applying = self._ear.applying(self._is_unheard)
+        applying.__enter__()
+        begun = self._begin(self._hand, _as_tensors(given.gradients), given.variables, frozenset())
+
+        def finish() -> None:
+            if begun is not None:
+                self._end(*begun)
+            applying.__exit__(None, None, None)
+
+        return finish
 
     def _take_entered(
         self, gradients: Sequence[Any], scalars: StepScalars, variables: Sequence[Any], **heard: Any
@@ -906,6 +985,7 @@ class Watch:
                 followed = _followed(key, self._stream_of)
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
+                skips &= optimizer is not self._hand
                 slips = self._slips(made, variables, found, gradients, loss, outputs)
                 states, untaught, left, copied = self._all_states(variables, found, followed, drawn, loss)
                 risky = self._risky(gradients, of_scalars)
@@ -917,8 +997,8 @@ class Watch:
                     variables=found,
                     is_left_out=is_left_out,
                     setup=self._setup(optimizer, variables, names)
-                    | {"broken": self._broken(found, names), "from_tape": are_from_tape(gradients)}
-                    | {"eager": tf.executing_eagerly()}
+                    | {"broken": self._broken(found, names), "eager": tf.executing_eagerly()}
+                    | {"from_tape": optimizer is self._hand or are_from_tape(gradients)}
                     | {"loss_source": find_source(loss) if tf.is_symbolic_tensor(loss) else None}
                     | {"cleared_source": cleared_from(sums)}
                     | slips,
@@ -1425,7 +1505,7 @@ class Watch:
             return (
                 "no training step was seen. Call gradwatch.watch(...) before the training function is first called; "
                 "a tf.function that was traced before keeps its old graph. Steps are seen where an optimizer applies "
-                "them: weights that the script assigns itself are not"
+                "them, or where weights are assigned whose gradients a tape was asked for"
             )
         try:
             self._findings = self._sender.wait_for_findings(VERDICT_TIMEOUT_S if self._sender.is_connected else 0.0)

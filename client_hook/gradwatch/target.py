@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import os
 import platform
@@ -21,6 +22,8 @@ from gradwatch.errors import ConfigurationError, TargetError
 from gradwatch.origin import is_users
 
 __all__ = [
+    "LooseVariables",
+    "are_variables",
     "copies_as_made",
     "describe_environment",
     "describe_targets",
@@ -51,14 +54,15 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any
     """Sorts what was given to `gradwatch.watch` into models, optimizers, and modules that are none of Keras'.
 
     Models and optimizers are of Keras 3 or of Keras 2 (``tf_keras``); among the models are single layers, and what
-    layers and models a `tf.Module` holds.
+    layers and models a `tf.Module` holds. Each `tf.Variable`, alone or in containers, is one of `LooseVariables`, the
+    last of the modules.
 
     Raises:
         TargetError: none given, another type, or models of which none has anything to train. One of several may be
             frozen for the moment, as a discriminator is while its generator learns.
         ConfigurationError: Keras runs on another backend than TensorFlow.
     """
-    expected = "a Keras model, layer or optimizer, or a tf.Module, e.g. gradwatch.watch(model)"
+    expected = "a Keras model, layer or optimizer, a tf.Module, or variables, e.g. gradwatch.watch(model)"
     if not targets:
         raise TargetError("watch()", "no target", expected)
     if keras.backend.backend() != "tensorflow":
@@ -67,12 +71,15 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any
     optimizer_classes = (keras.optimizers.Optimizer, *legacy.optimizer_classes())
     models: list[Any] = [target for target in targets if isinstance(target, model_classes)]
     optimizers: list[Any] = [target for target in targets if isinstance(target, optimizer_classes)]
-    known = {id(target) for target in (*models, *optimizers)}
+    loose = [target for target in targets if are_variables(target)]
+    known = {id(target) for target in (*models, *optimizers, *loose)}
     modules: list[Any] = [target for target in targets if id(target) not in known]
     for target in modules:
         if not isinstance(target, tf.Module):
             raise TargetError("watch()", _shown(target), expected)
         models += [held for _, held in _held_by(target, model_classes) if id(held) not in map(id, models)]
+    if loose:
+        modules.append(LooseVariables(tf.nest.flatten(loose)))
     if not optimizers and not modules and all(_is_whole(model) and not model.trainable_variables for model in models):
         raise TargetError(
             "watch()",
@@ -80,6 +87,28 @@ def sort_targets(targets: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any
             "a model with something to train; is every layer frozen (layer.trainable = False)?",
         )
     return models, optimizers, modules
+
+
+class LooseVariables(tf.Module):  # type: ignore[misc]
+    """Variables that nothing holds, by the names that TensorFlow gave them, numbered where several have one.
+
+    Args:
+        variables: those.
+    """
+
+    def __init__(self, variables: Sequence[tf.Variable]) -> None:
+        super().__init__(name="variables")
+        self.by_name: dict[str, tf.Variable] = {}
+        for variable in dict(zip(map(id, variables), variables, strict=True)).values():
+            stem = str(variable.name).split(":")[0]
+            names = itertools.chain([stem], (f"{stem}_{n}" for n in itertools.count(1)))
+            self.by_name[next(name for name in names if name not in self.by_name)] = variable
+
+
+def are_variables(target: Any) -> bool:
+    """Whether something is a `tf.Variable`, or a container of nothing else."""
+    found = tf.nest.flatten(target) if isinstance(target, (list, tuple, dict)) else [target]
+    return bool(found) and all(isinstance(one, tf.Variable) for one in found)
 
 
 def _held_by(module: Any, classes: type | tuple[type, ...]) -> list[tuple[str, Any]]:
@@ -95,6 +124,9 @@ def module_paths(modules: Sequence[Any]) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     for module in modules:
+        if isinstance(module, LooseVariables):
+            found |= {id(variable): name for name, variable in module.by_name.items()}
+            continue
         for path, variable in _held_by(module, tf.Variable):
             found.setdefault(id(variable), f"{name_of(module)}/{path}")
     return found

@@ -76,7 +76,8 @@ class Witness:
                     self._say(
                         f"{now.subject} is trained, and its steps are not seen. A tf.function that was traced before "
                         "gradwatch.watch(...) keeps its old graph: call watch first, or make the function anew, "
-                        "`step = tf.function(step.python_function)`; what no Keras optimizer applies is never seen"
+                        "`step = tf.function(step.python_function)`; weights that the script assigns itself are seen "
+                        "where no optimizer exists that may train them"
                     )
         self._looked_at = self._clock()
 

@@ -418,6 +418,8 @@ class Run:
         sizes = self.statistics[0, columns, COLUMN["n_elements"]].astype(np.float64) if len(self.steps) else 1.0
         rms = norm / np.sqrt(np.maximum(sizes, 1))
         found = self.statistics[rows]
-        for name, value in (("norm", norm), ("min", -3 * rms), ("max", 3 * rms), ("mean", 0.01 * rms), ("std", rms)):
+        is_update = np.array([tensor["kind"] == "update" for tensor in self.tensors])
+        mean = np.where(is_update, -0.01, 0.01)[columns] * rms  # updates go down the gradient
+        for name, value in (("norm", norm), ("min", -3 * rms), ("max", 3 * rms), ("mean", mean), ("std", rms)):
             found[:, columns, COLUMN[name]] = np.clip(value, -3.4e38, 3.4e38)
         self.statistics[rows] = found

@@ -863,6 +863,38 @@ def climbing(weights: float, loss: float = 12.0, n_back: int = 0) -> Run:
     return run().scale("weight", 1.0 + (weights - 1.0) * share).set_loss(level)
 
 
+def directed(run: Run, share: float) -> Run:
+    """Gradients with a mean of either sign, and updates of which a share has the same one."""
+    random = np.random.default_rng(5)
+    kinds = np.array([tensor["kind"] for tensor in run.tensors])
+    signs = random.choice([-1.0, 1.0], (run.n_steps, int((kinds == "gradient").sum())))
+    run.statistics[:, kinds == "gradient", COLUMN["mean"]] = 1e-3 * signs
+    run.statistics[:, kinds == "update", COLUMN["mean"]] = (
+        1e-6 * signs * np.where(random.random(signs.shape) < share, 1.0, -1.0)
+    )
+    return run
+
+
+@pytest.mark.parametrize("share", [0.9, 1.0])
+@pytest.mark.parametrize("batch", [1, 64])
+@pytest.mark.parametrize("every", [1, 10])
+def test_updates_that_go_up_the_gradient_are_why_a_loss_climbs(batch: int, every: int, share: float) -> None:
+    (found,) = directed(climbing(20.0), share).thin(every).feed(batch=batch).findings()
+    assert causes(found) == ["A sign is wrong: the weights are moved up the gradient"]
+    assert "variable.assign_sub" in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
+def test_updates_that_go_down_or_anywhere_are_not(share: float) -> None:
+    (found,) = directed(climbing(20.0), share).feed().findings()
+    assert causes(found)[0] == "The learning rate is too high"
+
+
+def test_updates_that_go_up_are_no_finding_of_themselves() -> None:
+    """What is assigned may be meant to become larger."""
+    assert not directed(run(), 1.0).feed().findings()
+
+
 @pytest.mark.parametrize("batch", [1, 64])
 @pytest.mark.parametrize("every", [1, 10])
 def test_a_loss_that_climbs_while_the_weights_grow(batch: int, every: int) -> None:

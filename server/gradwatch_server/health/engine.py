@@ -402,6 +402,7 @@ class Engine:
             has_operations=any(state.operations for state in states),
             is_eager=any(self._setups[state.number].eager for state in self._applied()),
             is_climbing=any(state.skill.is_climbing for state in states),
+            is_upward=any(state.direction.is_upward for state in states),
             is_of_entropies=any(state.skill.is_of_entropies for state in states),
             has_own_targets=any(state.shared_target.has_own_targets for state in states),
             setups={state.number: self._setups[state.number] for state in self._applied()},

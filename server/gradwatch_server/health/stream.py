@@ -20,6 +20,7 @@ from gradwatch_server.health.contrary import ContraryRule
 from gradwatch_server.health.correlation import CorrelationRule
 from gradwatch_server.health.cut import CutRule
 from gradwatch_server.health.decayed import DecayedRule
+from gradwatch_server.health.direction import Direction
 from gradwatch_server.health.dropped import DroppedRule
 from gradwatch_server.health.emptied import EmptiedRule
 from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Episode, Phase
@@ -149,6 +150,7 @@ class Stream:
         self.side = Side.of(number, table, self.scores.layer, is_judge=self.scores.is_trained)
         self.course = Course(table, setup)
         self.stale = Stale(table)
+        self.direction = Direction(table)
         self.operation_rule = OperationRule(number, operations)
         self.skill = SkillRule(number, table)
         self.shared_target = SharedTargetRule(number, table)
@@ -211,6 +213,7 @@ class Stream:
         self.side.feed(block)
         self.course.feed(block)
         self.stale.feed(block)
+        self.direction.feed(block)
         self._outliers.feed(block)
 
     def finish(self) -> None:

@@ -141,6 +141,10 @@ CLIMB_CODE: Final = """\
 loss = loss_fn(targets, predictions)                             # no minus: a Keras loss is an error
 loss = tf.reduce_mean(tf.square(targets - predictions))          # none here either; a likelihood or reward needs one"""
 
+UP_CODE: Final = """\
+variable.assign_sub(rate * gradient)                             # down the gradient of what is to become smaller
+optimizer.apply_gradients(zip(gradients, variables))             # a Keras optimizer subtracts by itself"""
+
 BOTTOM_CODE: Final = """\
 # A critic: a gradient penalty keeps its scores from growing without limit (Gulrajani et al. 2017)
 with tf.GradientTape() as inner:
@@ -360,7 +364,19 @@ def is_climbing(scene: Scene) -> bool:
 
 
 def advise_climb(scene: Scene) -> list[Hypothesis]:
-    """A sign that is wrong, where the gradient with respect to the outputs shows it."""
+    """A sign that is wrong, where the updates show it, or the gradient with respect to the outputs."""
+    if scene.facts.is_upward and not is_rate_negative(scene):
+        return [
+            Hypothesis(
+                "A sign is wrong: the weights are moved up the gradient",
+                0.97,
+                "Most updates have the sign of their gradients, where a step that makes the loss smaller "
+                "has the opposite one: each step makes it larger, the faster the further it gets.",
+                "Subtract the gradient: `assign_sub`, not `assign_add`. To make something larger, minimise its "
+                "negative.",
+                UP_CODE,
+            )
+        ]
     if not is_climbing(scene):
         return []
     loss = scene.testimony.known.read_loss()

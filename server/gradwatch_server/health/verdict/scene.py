@@ -118,6 +118,7 @@ class Facts:
         has_operations: whether single operations are looked at at all.
         is_eager: whether steps run eagerly.
         is_climbing: whether training makes an error larger, by its gradient.
+        is_upward: whether updates go up the gradient.
         is_of_entropies: whether what is trained on is a cross-entropy, or the negative of one, by its gradient.
         has_own_targets: whether samples of a batch have targets of their own, by the gradient of their outputs.
         setups: how the training of each stream is set up.
@@ -142,6 +143,7 @@ class Facts:
     has_operations: bool
     is_eager: bool
     is_climbing: bool
+    is_upward: bool
     is_of_entropies: bool
     has_own_targets: bool
     setups: Mapping[int, Setup]
