@@ -1,6 +1,7 @@
 """Where the hook stands in the user's training: in place of ``apply`` and ``compute_loss``, while something is watched.
 
-An optimizer of Keras 2 has no ``apply``: there it is ``apply_gradients``. Owns the list of active watches.
+An optimizer of Keras 2 or TensorFlow 1 has no ``apply``: there it is ``apply_gradients``. Owns the list of active
+watches.
 """
 
 from __future__ import annotations
@@ -136,10 +137,10 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _fit_patch.install(_defining_bases(cls, "fit"))
             _evaluate_patch.install(_defining_bases(cls, "evaluate"))
-        if not old_models and not old_optimizers:
-            return
         for cls in {*legacy.optimizer_classes(), *map(type, old_optimizers)}:
             _apply_gradients_patch.install(defining_classes(cls, "apply_gradients"))
+        if not old_models and not old_optimizers:
+            return
         for cls in {*legacy.model_classes(), *map(type, old_models)}:
             _loss_patch.install(_defining_bases(cls, "compute_loss"))
             _test_step_patch.install(_defining_bases(cls, "test_step"))
@@ -204,7 +205,7 @@ def _around_apply(original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> A
 
 
 def _around_apply_gradients(original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-    """In place of ``apply_gradients`` of Keras 2, whose pairs of gradient and variable may be an iterator."""
+    """In place of the older optimizers' ``apply_gradients``, whose pairs may be an iterator."""
     given: Any = args[0] if args else kwargs.pop("grads_and_vars", ())
     if isinstance(given, Iterable):
         given = list(given)

@@ -1,6 +1,6 @@
-"""Keras 2 (``tf_keras``) where somebody trains with it: what it names and does otherwise than Keras 3.
+"""Keras 2 (``tf_keras``) and the optimizers of TensorFlow 1: what they name and do otherwise than Keras 3.
 
-It is never imported from here: whoever has an object of it has imported it. Owns no state.
+Keras 2 is never imported from here: whoever has an object of it has imported it. Owns no state.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def version() -> str | None:
 
 
 def optimizer_classes() -> tuple[type, ...]:
-    """The bases of its optimizers, of both families; none where ``tf_keras`` is not in use."""
-    keras = _keras()
-    return () if keras is None else (keras.optimizers.Optimizer, keras.optimizers.legacy.Optimizer)
+    """The bases of their optimizers: those of TensorFlow 1, and where ``tf_keras`` is in use its two families."""
+    keras, oldest = _keras(), tf.compat.v1.train.Optimizer
+    return (oldest,) if keras is None else (oldest, keras.optimizers.Optimizer, keras.optimizers.legacy.Optimizer)
 
 
 def model_classes() -> tuple[type, ...]:
@@ -44,7 +44,7 @@ def model_classes() -> tuple[type, ...]:
 
 
 def is_optimizer(target: Any) -> bool:
-    """Whether it is an optimizer of Keras 2."""
+    """Whether it is an optimizer of Keras 2 or of TensorFlow 1."""
     return isinstance(target, optimizer_classes())
 
 
@@ -56,6 +56,9 @@ def is_model(target: Any) -> bool:
 def learning_rate(optimizer: Any) -> Tensor | None:
     """The rate of the step that an optimizer is about to take, None if it has none. Creates no variable."""
     optimizer = getattr(optimizer, "inner_optimizer", optimizer)
+    if isinstance(optimizer, tf.compat.v1.train.Optimizer):
+        rate = getattr(optimizer, "_learning_rate", getattr(optimizer, "_lr", None))
+        return None if rate is None else tf.cast(tf.convert_to_tensor(rate() if callable(rate) else rate), tf.float32)
     rate = getattr(optimizer, "_learning_rate", None)
     decay = 0.0
     if rate is None:  # the older family keeps it among its hyperparameters
@@ -74,7 +77,8 @@ def learning_rate(optimizer: Any) -> Tensor | None:
 
 def loss_scale(optimizer: Any) -> Tensor | None:
     """The factor on the loss of a ``LossScaleOptimizer``, None for every other optimizer."""
-    if not isinstance(optimizer, _keras().mixed_precision.LossScaleOptimizer):
+    keras = _keras()
+    if keras is None or not isinstance(optimizer, keras.mixed_precision.LossScaleOptimizer):
         return None
     return tf.cast(tf.convert_to_tensor(optimizer.loss_scale), tf.float32)
 

@@ -122,7 +122,7 @@ def test_a_keras_model_with_an_optimizer_of_ones_own(watch, read, compiler):
 def test_weights_that_are_perturbed_for_an_optimizer_are_no_step(watch, read):
     """Sharpness-aware minimisation assigns twice what it was given, before the optimizer takes its step."""
     model = keras.Sequential([keras.Input(X.shape[1:]), keras.layers.Dense(1)])
-    optimizer = keras.optimizers.SGD(RATE)
+    optimizer = keras.optimizers.SGD(RATE, name="sgd")
     begun, seen = watch(model), []
     for x, _ in batches(X, Y, epochs=1):
         with tf.GradientTape() as tape:
