@@ -274,7 +274,7 @@ ELSEWHERE = {
     "variables that Keras does not know",
 }
 """Families of which a test of their own trains, here or in tests/hook, and asks for the finding."""
-FREQUENT = 14
+FREQUENT = 20
 """Members from which on a family is played each time."""
 COUNTS = Counter(case.family for case in BROKEN.values())
 NEWEST = {
