@@ -80,11 +80,13 @@ test("rows follow the order, and the picked one is named in bold as text, not as
 });
 
 test("without a learning rate its row gives way; rows never overlap", () => {
-  for (const rate of [null, series(steps.map(() => 1e-3))]) {
+  const none = series(steps.map(() => null)); // weights that a script assigns itself have none
+  for (const [rate, isThere] of [[null, false], [none, false], [series(steps.map(() => 1e-3)), true]]) {
     const { layout } = build(load("run"), 1000, makeNumbers({ rate }), null);
-    const shown = layout.meta.rows.filter((row) => row.name !== "correlation" && (row.name !== "learning_rate" || rate !== null)).map((row) => layout[row.axis].domain);
+    const shown = layout.meta.rows.filter((row) => row.name !== "correlation" && (row.name !== "learning_rate" || isThere)).map((row) => layout[row.axis].domain);
     shown.forEach(([bottom], i) => assert.ok(i === shown.length - 1 || bottom > shown[i + 1][1]));
     assert.equal(shown.at(-1)[0], 0);
+    assert.equal(layout.annotations.some(({ text }) => text === "learning rate"), isThere);
   }
 });
 

@@ -363,7 +363,7 @@ export function build(specification, width, numbers, zoomed, placed) {
   const tracks = countTracks(placed);
   const { rate, correlations } = numbers;
   stackRows(layout, {
-    heatmap: height, learning_rate: rate === null ? 0 : 26, findings: tracks * layout.meta.track_height_px,
+    heatmap: height, learning_rate: isKnown(rate) ? 26 : 0, findings: tracks * layout.meta.track_height_px,
     ...(correlations.length === 0 && { correlation: 0 }),
   });
   const inner = innerWidth(layout, width);
@@ -405,7 +405,7 @@ function fillScalars(specification, { loss, validation, rate }) {
     const top = Math.max(...[...validation.mean, ...(loss?.mean ?? [])].map((value) => value ?? -Infinity));
     if ((validation.mean.at(-1) ?? -Infinity) > 0.6 * top) trace.textposition = "bottom left"; // above it there is no room
   }
-  if (rate !== null) {
+  if (isKnown(rate)) {
     const trace = findTrace(specification, "learning_rate");
     trace.x = rate.steps;
     trace.y = rate.mean;
@@ -419,6 +419,13 @@ function fillScalars(specification, { loss, validation, rate }) {
     dropRow(specification, "2");
   }
 }
+
+/**
+ * Whether a scalar has a value at all: weights that a script assigns itself have no learning rate.
+ * @param {Series | null} series
+ * @returns {series is Series}
+ */
+const isKnown = (series) => series !== null && series.mean.some((value) => value !== null);
 
 /**
  * A line for each target: at 1 outputs follow it perfectly, at 0 they might as well be one number.

@@ -142,8 +142,8 @@ loss = loss_fn(targets, predictions)                             # no minus: a K
 loss = tf.reduce_mean(tf.square(targets - predictions))          # none here either; a likelihood or reward needs one"""
 
 UP_CODE: Final = """\
-variable.assign_sub(rate * gradient)                             # down the gradient of what is to become smaller
-optimizer.apply_gradients(zip(gradients, variables))             # a Keras optimizer subtracts by itself"""
+variable.assign_sub(rate * gradient)    # or, which subtracts by itself:
+optimizer.apply_gradients(zip(gradients, variables))"""
 
 BOTTOM_CODE: Final = """\
 # A critic: a gradient penalty keeps its scores from growing without limit (Gulrajani et al. 2017)
