@@ -24,6 +24,7 @@ Tensor = Any  # tensorflow ships no types
 _GATHERING: Final = frozenset({"GatherV2", "ResourceGather"})
 _PASSING: Final = frozenset({"Cast", "Identity", "SelectV2"})
 _DRAWING: Final = frozenset({"choice", "integers", "randint"})
+_RANGES: Final = frozenset({"arange", "linspace", "range"})
 GIVEN_DEPTH: Final = 2
 """Names that a size goes by, one for the other."""
 _NO_WORDS: Final = re.compile(r"\W*(pad|padding|unk|unknown|oov|mask|blank|none|na|nan|null|missing)\W*", re.IGNORECASE)
@@ -88,7 +89,8 @@ def _tables_from_zero(files: Sequence[str]) -> Iterator[tuple[str, ast.Call]]:
             sizes += [one.value for one in nodes if isinstance(one, ast.Assign) and names & _names_of(one)]
             sizes += [one for node in nodes for one in _passed(node, names, nodes)]
         within = [one for size in sizes for one in ast.walk(size)]
-        if any(map(_adds, within)) and any(_adds(one) and one not in within for one in nodes):
+        beside = {id(one) for node in nodes for one in _counting(node)}.union(map(id, within))
+        if any(map(_adds_row, within)) and any(_adds(one) and id(one) not in beside for one in nodes):
             continue  # a table with a row more, and numbers that one is added to
         names = {one.id for size in sizes for one in names_in(size)}
         if any(names & _counted_in(node) for node in nodes) or any(_draws(node, sizes) for node in nodes):
@@ -109,6 +111,23 @@ def _adds(node: ast.AST) -> bool:
     added = [node.left, node.right] if isinstance(node, ast.BinOp) else [getattr(node, "value", None)]
     is_sum = isinstance(node, (ast.AugAssign, ast.BinOp)) and isinstance(node.op, ast.Add)
     return is_sum and any(isinstance(one, ast.Constant) for one in added)
+
+
+def _adds_row(node: ast.AST) -> bool:
+    """The same, but for the largest of the numbers and 1, which is how many they are."""
+    return _adds(node) and not (isinstance(node, ast.BinOp) and "max" in map(last_name, _calls_in(node)))
+
+
+def _calls_in(node: ast.AST) -> list[ast.Call]:
+    return [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+
+
+def _counting(node: ast.AST) -> Iterator[ast.AST]:
+    """What a line counts by, draws up to, or cuts at: no number of a word."""
+    if isinstance(node, ast.Call) and last_name(node) in _DRAWING | _RANGES:
+        yield from (inner for one in node.args for inner in ast.walk(one))
+    elif isinstance(node, ast.Slice):
+        yield from ast.walk(node)
 
 
 def _names_of(node: ast.Assign) -> set[str]:
@@ -144,8 +163,9 @@ def _may_empty(node: ast.AST) -> bool:
     """Whether a line may put 0 in the place of a word: of one that is not known, or to be left out."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and _NO_WORDS.fullmatch(node.value) is not None
-    if isinstance(node, ast.IfExp):
-        return _is_zero(node.body) or _is_zero(node.orelse)
+    if isinstance(node, ast.IfExp):  # between two numbers that stand there no word is chosen
+        is_plain = isinstance(node.body, ast.Constant) and isinstance(node.orelse, ast.Constant)
+        return not is_plain and (_is_zero(node.body) or _is_zero(node.orelse))
     if isinstance(node, ast.Assign):
         places = [one.slice for one in node.targets if isinstance(one, ast.Subscript)]
         return _is_zero(node.value) and any(not any(map(_is_slice, ast.walk(one))) for one in places)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fiftyseventh import BROKEN
+from tests.health.catalogue.fiftyeighth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
 
 LONG = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fiftyseventh import HEALTHY
+from tests.health.catalogue.fiftyeighth import HEALTHY
 from tests.health.catalogue.play import play
 
 LONG = {

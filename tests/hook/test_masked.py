@@ -128,6 +128,7 @@ def test_where_nothing_masks(watch: Any, read: Any, lines: Any, model: Any) -> N
 TABLE = "layers.Embedding(N, 4, mask_zero=True)"
 LONGER = LINES.replace("len(words)", "len(words) + 1")
 BUILT = "def build(n):\n    return layers.Embedding(n, 4, mask_zero=True)"
+BASES = 'index = {base: i for i, base in enumerate("ACGT")}'
 COUNTED = "w = {c: i for i, c in enumerate(text)}"
 
 
@@ -137,6 +138,10 @@ COUNTED = "w = {c: i for i, c in enumerate(text)}"
         (LINES, True),
         ("n = len(names)\nindex = {c: i for i, c in enumerate(names)}\nEmbedding(input_dim=n, mask_zero=True)", True),
         ("index = {c: k for k, c in enumerate(sorted(set(text)))}\nEmbedding(len(index) + 1, 8, mask_zero=True)", True),
+        (f"{BASES}\nn = rng.integers(20, LENGTH + 1)\nEmbedding(max(index.values()) + 1, 8, mask_zero=True)", True),
+        (f"{BASES}\nx = ids + 1\nEmbedding(max(index.values()) + 1, 8, mask_zero=True)", True),
+        (f"{BASES}\nn = rng.integers(20, LENGTH + 1)\nEmbedding(len(index) + 1, 8, mask_zero=True)", True),
+        (f"{BASES}\nx = ids + 1\nEmbedding(len(index) + 1, 8, mask_zero=True)", False),
         (f"x = rng.integers(0, N, (9, 5))\n{TABLE}", True),
         (f"x = np.random.randint(N, size=(9, 5))\n{TABLE}", True),
         (f"x = rng.integers(1, N, (9, 5))\n{TABLE}", False),
@@ -163,6 +168,7 @@ COUNTED = "w = {c: i for i, c in enumerate(text)}"
         (f"{LINES}\nx[rng.random(x.shape) < 0.1] = 0", False),
         (f"{LINES}\nx[i, n:] = 0", True),
         (f"{LINES}\nx = [words[one] if one in words else 0 for one in text]", False),
+        (f"{LINES}\nmodel.fit(x, verbose=2 if shown else 0)", True),
         (f"{LINES}\nx = [words[one] + 1 for one in text]", True),  # of no row, by the size of the table
         (f"{LONGER}\nx = [words[one] for one in text]", True),
         (f"{LONGER}\nx = [words[one] + 1 for one in text]", False),

@@ -251,11 +251,11 @@ NEAR_MEDIAN: Final = 0.1
 FAR: Final = 30.0
 """A number that no scaled input holds."""
 _NEVER_MEANT: Final = frozenset(
-    {SlipKind.APART, SlipKind.BACKWARDS, SlipKind.CROSSING, SlipKind.REPEATED, SlipKind.TOWERS}
+    {*(SlipKind.APART, SlipKind.BACKWARDS, SlipKind.CROSSING, SlipKind.REPEATED, SlipKind.TOWERS), SlipKind.UNPASSED}
 )
 """No one means to throw away what is learned, nor to lay the first step of a sequence beside the last, to answer
-several questions by one number, to turn an image away from its mask, or to put samples far from themselves. Who learns
-with the others may mean them."""
+several questions by one number, to turn an image away from its mask, to put samples far from themselves, or to leave
+an encoder without what comes of its codes. Who learns with the others may mean them."""
 
 
 def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:

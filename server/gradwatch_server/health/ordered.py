@@ -13,15 +13,26 @@ from typing import Final
 import numpy as np
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import Flat, Ordered, Phase, Plateau, Rate, Unrelated, Unskilled, Vanishing
+from gradwatch_server.health.episode import (
+    Collapsed,
+    Flat,
+    Ordered,
+    Phase,
+    Plateau,
+    Rate,
+    Unrelated,
+    Unskilled,
+    Vanishing,
+)
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.target import KINDS_MIN, SAMPLES_MIN
 
 __all__ = ["COMES_OF_ORDER", "ORDERED_SHARE", "OrderedRule"]
 
-COMES_OF_ORDER: Final = (Flat, Plateau, Rate, Unrelated, Unskilled, Vanishing)
-"""What comes of learning one kind after another: units that die, a loss that stands, gradients that fade, and updates
-that go all one way, and are as large as weights. These have the order among their causes, and are told in its place."""
+COMES_OF_ORDER: Final = (Collapsed, Flat, Plateau, Rate, Unrelated, Unskilled, Vanishing)
+"""What comes of learning one kind after another: outputs that are alike, units that die, a loss that stands, gradients
+that fade, and updates that go all one way, and are as large as weights. These have the order among their causes, and
+are told in its place."""
 ORDERED_SHARE: Final = 0.5
 """Of the labels' variance, what lies between batches at the least: of shuffled ones one part in as many as a batch has
 samples. Over 60 healthy trainings it was never a tenth."""
