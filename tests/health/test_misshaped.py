@@ -53,6 +53,14 @@ def test_a_column_that_meets_a_vector(batch: int) -> None:
     assert found.hypotheses[0].cause == "A broadcast of [n, 1] with [n] makes [n, n] (train.py:7)"
 
 
+def test_a_dot_product_of_a_whole_batch() -> None:
+    slip = {"type": "MatMul", "name": "Tensordot/MatMul", "layer": "", "source": SOURCE, "dotted": True}
+    (found,) = run_of(slips=[slip]).feed().findings()
+    assert found.title == "A dot product is summed over the whole batch instead of per sample (train.py:7)"
+    assert found.hypotheses[0].cause == "The dot product is taken along the batch too (train.py:7)"
+    assert "axis=-1" in found.hypotheses[0].code
+
+
 def test_a_reshape_that_exchanges_axes() -> None:
     (found,) = run_of(reshapes=[RESHAPE]).feed().findings()
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")

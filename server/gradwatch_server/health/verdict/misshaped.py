@@ -150,6 +150,8 @@ h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
+DOTTED_CODE: Final = """\
+tf.reduce_sum(a * b, axis=-1, keepdims=True)        # a, b: [n, k]; gives [n, 1]"""
 SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
@@ -1800,6 +1802,26 @@ def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_dotted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A dot product is summed over the whole batch instead of per sample{place}",
+        (
+            "The products of two tensors are summed over all samples of the batch, and the one number that this gives "
+            "is used for each sample."
+        ),
+        Hypothesis(
+            f"The dot product is taken along the batch too{place}",
+            0.95,
+            "`tf.tensordot(a, b, 2)` sums over both axes of `[n, k]`, as does a sum without `axis`. What the two "
+            "vectors of a sample say about that sample is lost: all predictions of a batch get the same number, and "
+            "it depends on which samples happen to be in the batch.",
+            "Multiply the vectors of each sample, and sum over the last axis only.",
+            DOTTED_CODE,
+        ),
+    )
+
+
 def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     n = lead.slip["columns"]
@@ -2267,6 +2289,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.SOLE: _say_sole,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
+    SlipKind.DOTTED: _say_dotted,
     SlipKind.SUMMED: _say_summed,
     SlipKind.DIVERGING: _say_diverging,
     SlipKind.COOLED: _say_cooled,
