@@ -63,6 +63,8 @@ def find(inputs, targets, *, jit_compile=False):
         ([np.full((N, 4), 0.1, np.float32)], [np.full(N, 0.1)], None),
         ([RANDOM.normal(size=(N, 4, 4, 2)).astype(np.float32)], [OTHER], None),
         ([TABLE], [OTHER, TABLE[:, 1]], 2),
+        ([TABLE], [np.ones((N, 1), np.float32), TABLE[:, 1]], None),
+        ([TABLE], [np.where(OTHER > 0, 1, 0).astype(np.float32), TABLE[:, 1]], 2),
     ],
 )
 def test_the_place_of_a_target(inputs, targets, place, jit_compile):
