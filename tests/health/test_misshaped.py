@@ -296,6 +296,15 @@ def test_dropouts_that_drop_nothing_where_the_validation_loss_rises(validations:
     assert (words in titles) == is_told
 
 
+def test_dropouts_of_a_call_that_is_not_told_of_the_training() -> None:
+    slip = {"type": "Dropout", "name": "dropout", "layer": "dropout", "source": SOURCE, "undropped": 1, "untold": True}
+    engine = run_of(FALLING, slips=[slip]).feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239]), np.array([0.9, 0.6, 0.7]))
+    (found,) = [one for one in engine.findings() if "drops nothing" in one.title]
+    assert found.title == "dropout drops nothing in `fit`, and the validation loss rises (train.py:7)"
+    assert found.hypotheses[0].cause == "`call` of the model has no argument `training` (train.py:7)"
+
+
 DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}
 
 

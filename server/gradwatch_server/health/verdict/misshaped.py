@@ -247,6 +247,9 @@ returns.reverse()                             # in the order of the steps again"
 UNDROPPED_CODE: Final = """\
 with tf.GradientTape() as tape:
     prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
+UNTOLD_CODE: Final = """\
+def call(self, x, training=False):                    # not call(self, x): `fit` passes nothing to that
+    return self.out(self.dropout(self.hidden(x), training=training))"""
 ACROSS_CODE: Final = """\
 tf.keras.layers.BatchNormalization()                  # axis=-1: one mean and one deviation for each channel"""
 OVERLAP_CODE: Final = """\
@@ -1262,13 +1265,25 @@ def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
     others = "" if n == 1 else f" and {n - 1:,} more"
     best, newest = map(say_number, lead.validation)
+    is_untold = "untold" in lead.slip
+    where = "`fit`" if is_untold else "your loop"
     return (
-        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in your loop, and the validation loss rises{place}",
+        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in {where}, and the validation loss rises{place}",
         (
             "No random number is drawn in any layer of the step, so no dropout is active. The validation loss was "
             f"{best} at its best and is {newest} now, while the training loss has come down to {say_number(lead.loss)}."
         ),
         Hypothesis(
+            f"`call` of the model has no argument `training`{place}",
+            0.9,
+            "Keras 3 tells a model that it is trained by this argument. Where `call` does not take it, its layers run "
+            "as in evaluation: no dropout drops anything, and nothing keeps the model from learning the training "
+            "samples by heart.",
+            "Give `call` an argument `training`, and pass it on.",
+            UNTOLD_CODE,
+        )
+        if is_untold
+        else Hypothesis(
             f"The model is called as in evaluation: without `training=True`{place}",
             0.9,
             "`model.fit` passes it for you; a custom loop must pass it itself. Without it no dropout drops anything, "
