@@ -47,6 +47,8 @@ SHARING: Final = PAIRING | {"train_test_split"}
 DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
 """What draws from a state that all share."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+ROWS_COMPARED: Final = 16
+"""Of two arrays that may be one."""
 N_PARTS: Final = {"shuffle": 1, "train_test_split": 2}
 """Functions of scikit-learn's that put an array's rows into a random order, and how many arrays they make of it."""
 OF_SKLEARN: Final = frozenset(N_PARTS)
@@ -135,7 +137,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
         into another order alone, or after that of its ``partner``, and by another order; or (``split_apart``, True) by
         a split or shuffle of scikit-learn's of each; ``unmatched`` (True): of two
-        data sets that are put together by ``zip`` each is shuffled by itself;
+        data sets that are put together by ``zip`` each is shuffled by itself, inputs and targets or two views of one;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples, or (``of_set``, True) its data set does;
@@ -1039,8 +1041,8 @@ def _is_of_labels(inputs: Any, targets: Any) -> bool:
 
 def _unmatched(file: str) -> Iterator[dict[str, Any]]:
     model = _fitted().get("self")
-    if has_keras_step(model) and has_keras_losses(model):
-        yield from _by_method(file, "zip", _are_shuffled_apart, unmatched=True)
+    is_so = _are_shuffled_apart if has_keras_step(model) and has_keras_losses(model) else _are_views_apart
+    yield from _by_method(file, "zip", is_so, unmatched=True)
 
 
 def _fitted() -> dict[str, Any]:
@@ -1051,20 +1053,41 @@ def _fitted() -> dict[str, Any]:
 
 def _are_shuffled_apart(data: Any) -> bool:
     """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
+    return bool(_find_apart(data))
+
+
+def _are_views_apart(data: Any) -> bool:
+    """Whether a data set is made of two views of one, each changed at random and shuffled in an order of its own."""
+    chains = _find_apart(data)
+    if len({str(chain[0].element_spec) for chain in chains}) != 1:
+        return False
+    sources = [list(getattr(chain[-1], "_tensors", ())) for chain in chains]
+    is_one = all(len(some) == 1 for some in sources) and _are_same(*(some[0] for some in sources))
+    # What is put together before it is changed may be meant so: each sample beside any other.
+    return is_one and all(any(map(_draws, chain)) for chain in chains)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two tensors have the same first rows."""
+    return one.shape == other.shape and np.array_equal(one[:ROWS_COMPARED], other[:ROWS_COMPARED])
+
+
+def _find_apart(data: Any) -> list[list[Any]]:
+    """What the two parts of a data set are made of, each shuffled in an order of its own; nothing for other ones."""
     *behind, zipped = chain_of(data)
     parts = getattr(zipped, "_datasets", ())
     if not isinstance(parts, tuple) or len(parts) != 2 or any("Map" in type(one).__name__ for one in behind):
-        return False
+        return []
     specs = [one.element_spec for one in parts]
     if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
-        return False
+        return []
     chains = [chain_of(part) for part in parts]
     shuffles = [[one for one in chain if "ShuffleDataset" in type(one).__name__] for chain in chains]
     # Numbers that are counted, such as the steps of a diffusion, may meet any sample.
     if not all(shuffles) or any("RangeDataset" in type(chain[-1]).__name__ for chain in chains):
-        return False
+        return []
     seeds = [{_seed_of(one) for one in some} for some in shuffles]
-    return seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2
+    return chains if seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2 else []
 
 
 def _seed_of(data: Any) -> tuple[int, int]:

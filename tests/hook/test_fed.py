@@ -864,6 +864,49 @@ def test_two_data_sets_that_are_shuffled_each_by_itself(find: Any, parts: dict[s
     assert all(".zip(" in one["source"]["code"] for one in found)
 
 
+VIEWS = """
+def turn(image):
+    return tf.image.random_flip_left_right(image)
+
+
+def view(array, seed):
+    data = tf.data.Dataset.from_tensor_slices(array)
+    return data.shuffle(500, seed=seed){change}.batch(20)
+
+
+images = np.random.default_rng(0).random((500, 4, 4, 1)).astype("float32")
+both = tf.data.Dataset.zip((view(images, {seeds[0]}), view({other}, {seeds[1]}))){pairs}
+
+
+def compare(x, y):
+    return tf.reduce_mean(x * y)
+
+
+for a, b in both.take(1):
+    train_step(a, b)
+"""
+TURNED = ".map(turn)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({}, True),
+        ({"seeds": (None, None)}, True),
+        ({"seeds": (3, 3)}, False),
+        ({"change": ""}, False),
+        ({"change": ".map(lambda one: 2 * one)"}, False),
+        ({"other": "images[::-1]"}, False),
+        ({"pairs": ".map(lambda a, b: (0.5 * a + 0.5 * b, b))"}, False),
+    ],
+)
+def test_two_views_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, Any], is_told: bool) -> None:
+    usual = {"seeds": (1, 2), "change": TURNED, "other": "images", "pairs": ""}
+    found = [one for one in find(VIEWS.format(**(usual | parts))) if "unmatched" in one]
+    assert len(found) == is_told
+    assert all(".zip(" in one["source"]["code"] for one in found)
+
+
 END_TO_END = """
 def more(images, labels):
     noisy = images + np.random.default_rng(0).normal(size=images.shape)
