@@ -11,8 +11,8 @@ import functools
 import itertools
 import math
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import keras
@@ -805,18 +805,44 @@ def _given_to(name: str, function: ast.FunctionDef | None, calls: _Calls) -> str
 
 def _parted(file: str) -> Iterator[dict[str, Any]]:
     made, moved = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    orders = _orders_of_one(file)
     for node in nodes_of(file):
-        if (name := _moved(node)) is not None:
+        if (name := _moved(node) or _moved_by(node, orders)) is not None:
             moved[name].append(node.lineno)  # type: ignore[attr-defined]
         elif isinstance(node, ast.Assign):
             for one in (one for to in node.targets for one in names_in(to) if isinstance(one.ctx, ast.Store)):
                 made[one.id].append(node.lineno)
+    assigned = (one for node in nodes_of(file) if isinstance(node, ast.Assign) for one in assignments(node))
+    roots = {to.id: (_root(value), to.lineno) for to, value in assigned if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in PAIRING):
-        for alone, other in _pairs_of(call):
-            is_alone = len(moved[alone]) == 1 and not moved[other] and made[alone] and made[other]
-            is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
-            if is_between and _is_array(alone, other, file):
-                yield _slip(file, moved[alone][0], moved=alone)
+        for pair in _pairs_of(call):
+            # Parts that are made behind the move, of the training and of the validation, are moved with the whole.
+            (of_one, line), (of_other, at) = (roots.get(name, (None, 0)) for name in pair)
+            for (alone, other), before in ((pair, call.lineno), ((str(of_one), str(of_other)), min(line, at))):
+                is_alone = len(moved[alone]) == 1 and not moved[other] and made[alone] and made[other]
+                is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < before
+                if is_between and _is_array(alone, other, file):
+                    yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _orders_of_one(file: str) -> set[str]:
+    """The names of random orders by which a file puts the rows of one array, and which it reads for nothing else."""
+    nodes = nodes_of(file)
+    shuffled = [name for node in nodes if isinstance(node, ast.Expr) and (name := _moved(node)) is not None]
+    drawn = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    permuted = [to for node in drawn if last_name(node.value) == "permutation" for to in node.targets]
+    reads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    names = {*shuffled, *(to.id for to in permuted if isinstance(to, ast.Name))}
+    return {name for name in names if reads[name] - shuffled.count(name) == 1}
+
+
+def _moved_by(node: ast.AST, orders: Set[str]) -> str | None:
+    """The array whose rows a statement puts into one of these orders; None for any other statement."""
+    value, to = (node.value, node.targets[0]) if isinstance(node, ast.Assign) else (None, None)
+    if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Name) or value.slice.id not in orders:
+        return None
+    of = value.value
+    return of.id if isinstance(of, ast.Name) and isinstance(to, ast.Name) and of.id == to.id else None
 
 
 def _moved_within(file: str) -> Iterator[dict[str, Any]]:

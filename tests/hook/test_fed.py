@@ -570,8 +570,15 @@ FIT = "model.fit(inputs[:400], targets[:400], callbacks=[Look()], verbose=0)"
 SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(9), callbacks=[Look()], verbose=0)"
 
 
+SPLIT = """
+(inputs_train, inputs_val) = inputs[:400], inputs[400:]
+(targets_train, targets_val) = targets[:400], targets[400:]
+model.fit(inputs_train, targets_train, validation_data=(inputs_val, targets_val), callbacks=[Look()], verbose=0)
+"""
+
+
 @pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
-@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize("fit", [FIT, SLICES, SPLIT])
 @pytest.mark.parametrize(
     ("line", "moved"),
     [
@@ -583,6 +590,11 @@ SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(
         ("order = np.random.permutation(500); inputs, targets = inputs[order], targets[order]", None),
         ("np.random.shuffle(targets); inputs = np.repeat(targets, 3, axis=1)", None),
         ("order = np.arange(500); np.random.shuffle(order)", None),
+        ("order = np.arange(500); np.random.shuffle(order); inputs = inputs[order]", "inputs"),
+        ("order = np.random.permutation(500); targets = targets[order]", "targets"),
+        ("order = np.random.permutation(500); targets = targets[order]; inputs = np.take(inputs, order, 0)", None),
+        ("order = np.random.permutation(500); targets = targets[order]; inputs = np.repeat(targets, 3, 1)", None),
+        ("order = np.argsort(y[:, 0]); targets = targets[order]", None),
     ],
 )
 def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: str | None, fit: str) -> None:
@@ -885,7 +897,7 @@ def compare(x, y):
 for a, b in both.take(1):
     train_step(a, b)
 """
-TURNED = ".map(turn)"
+AT_RANDOM = ".map(turn)"
 
 
 @pytest.mark.parametrize(
@@ -901,7 +913,7 @@ TURNED = ".map(turn)"
     ],
 )
 def test_two_views_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, Any], is_told: bool) -> None:
-    usual = {"seeds": (1, 2), "change": TURNED, "other": "images", "pairs": ""}
+    usual = {"seeds": (1, 2), "change": AT_RANDOM, "other": "images", "pairs": ""}
     found = [one for one in find(VIEWS.format(**(usual | parts))) if "unmatched" in one]
     assert len(found) == is_told
     assert all(".zip(" in one["source"]["code"] for one in found)
