@@ -232,7 +232,10 @@ def _joined(description: Tensor) -> list[Tensor]:
 
 
 def _terms_of(distance: _Distance) -> list[_Term] | None:
-    """The ways on which a distance goes into means; None where one of them is not understood."""
+    """The ways on which a distance goes into means, or a vector that a tape takes for a loss.
+
+    None where one of them is not understood.
+    """
     pending: list[tuple[Tensor, int, Weight | None]] = [(distance.op.outputs[0], distance.sign, None)]
     terms: list[_Term] = []
     for _ in range(WAYS_MAX):
@@ -242,11 +245,18 @@ def _terms_of(distance: _Distance) -> list[_Term] | None:
         if one.shape.rank == 0:
             terms.append(_Term(sign, weight, one))
             continue
-        for user in one.consumers():
-            if user.name.startswith(GRADIENT_SCOPE) or not user.outputs or not user.outputs[0].dtype.is_floating:
-                continue  # a metric compares it
+        users = [user for user in one.consumers() if _reads(user)]
+        if not users and one is not distance.op.outputs[0]:
+            terms.append(_Term(sign, weight, one))
+        for user in users:
             pending.extend(_passed(user, one, sign, weight))
     return None
+
+
+def _reads(user: Any) -> bool:
+    """Whether an operation makes a number of what it is given, and is not of a gradient; a metric compares."""
+    is_of_gradient = user.name.startswith(GRADIENT_SCOPE)
+    return not is_of_gradient and bool(user.outputs) and bool(user.outputs[0].dtype.is_floating)
 
 
 def _passed(user: Any, one: Tensor, sign: int, weight: Weight | None) -> Iterator[tuple[Tensor, int, Weight | None]]:

@@ -11,8 +11,8 @@ import functools
 import itertools
 import math
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import keras
@@ -47,6 +47,8 @@ SHARING: Final = PAIRING | {"train_test_split"}
 DRAWING: Final = frozenset({"np.random", "numpy.random", "random", "tf.random"})
 """What draws from a state that all share."""
 GENERATORS: Final = (np.random.Generator, np.random.RandomState, random.Random)
+ROWS_COMPARED: Final = 16
+"""Of two arrays that may be one."""
 N_PARTS: Final = {"shuffle": 1, "train_test_split": 2}
 """Functions of scikit-learn's that put an array's rows into a random order, and how many arrays they make of it."""
 OF_SKLEARN: Final = frozenset(N_PARTS)
@@ -135,7 +137,7 @@ def find_fed(files: Sequence[str], models: Sequence[Any] = ()) -> list[dict[str,
         ``picked``, and ``by`` what; ``moved``: the name of one of two arrays that are fed as pairs, whose rows were put
         into another order alone, or after that of its ``partner``, and by another order; or (``split_apart``, True) by
         a split or shuffle of scikit-learn's of each; ``unmatched`` (True): of two
-        data sets that are put together by ``zip`` each is shuffled by itself;
+        data sets that are put together by ``zip`` each is shuffled by itself, inputs and targets or two views of one;
         ``cached`` (True): a data set that keeps what a random map made of its samples the first time; ``stateful``
         (True), with the layer: one that keeps its state from batch to batch, where ``fit`` shuffles the
         samples, or (``of_set``, True) its data set does;
@@ -803,18 +805,44 @@ def _given_to(name: str, function: ast.FunctionDef | None, calls: _Calls) -> str
 
 def _parted(file: str) -> Iterator[dict[str, Any]]:
     made, moved = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    orders = _orders_of_one(file)
     for node in nodes_of(file):
-        if (name := _moved(node)) is not None:
+        if (name := _moved(node) or _moved_by(node, orders)) is not None:
             moved[name].append(node.lineno)  # type: ignore[attr-defined]
         elif isinstance(node, ast.Assign):
             for one in (one for to in node.targets for one in names_in(to) if isinstance(one.ctx, ast.Store)):
                 made[one.id].append(node.lineno)
+    assigned = (one for node in nodes_of(file) if isinstance(node, ast.Assign) for one in assignments(node))
+    roots = {to.id: (_root(value), to.lineno) for to, value in assigned if isinstance(to, ast.Name)}
     for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in PAIRING):
-        for alone, other in _pairs_of(call):
-            is_alone = len(moved[alone]) == 1 and not moved[other] and made[alone] and made[other]
-            is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < call.lineno
-            if is_between and _is_array(alone, other, file):
-                yield _slip(file, moved[alone][0], moved=alone)
+        for pair in _pairs_of(call):
+            # Parts that are made behind the move, of the training and of the validation, are moved with the whole.
+            (of_one, line), (of_other, at) = (roots.get(name, (None, 0)) for name in pair)
+            for (alone, other), before in ((pair, call.lineno), ((str(of_one), str(of_other)), min(line, at))):
+                is_alone = len(moved[alone]) == 1 and not moved[other] and made[alone] and made[other]
+                is_between = is_alone and max(min(made[alone]), *made[other]) < moved[alone][0] < before
+                if is_between and _is_array(alone, other, file):
+                    yield _slip(file, moved[alone][0], moved=alone)
+
+
+def _orders_of_one(file: str) -> set[str]:
+    """The names of random orders by which a file puts the rows of one array, and which it reads for nothing else."""
+    nodes = nodes_of(file)
+    shuffled = [name for node in nodes if isinstance(node, ast.Expr) and (name := _moved(node)) is not None]
+    drawn = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
+    permuted = [to for node in drawn if last_name(node.value) == "permutation" for to in node.targets]
+    reads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    names = {*shuffled, *(to.id for to in permuted if isinstance(to, ast.Name))}
+    return {name for name in names if reads[name] - shuffled.count(name) == 1}
+
+
+def _moved_by(node: ast.AST, orders: Set[str]) -> str | None:
+    """The array whose rows a statement puts into one of these orders; None for any other statement."""
+    value, to = (node.value, node.targets[0]) if isinstance(node, ast.Assign) else (None, None)
+    if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Name) or value.slice.id not in orders:
+        return None
+    of = value.value
+    return of.id if isinstance(of, ast.Name) and isinstance(to, ast.Name) and of.id == to.id else None
 
 
 def _moved_within(file: str) -> Iterator[dict[str, Any]]:
@@ -1039,8 +1067,8 @@ def _is_of_labels(inputs: Any, targets: Any) -> bool:
 
 def _unmatched(file: str) -> Iterator[dict[str, Any]]:
     model = _fitted().get("self")
-    if has_keras_step(model) and has_keras_losses(model):
-        yield from _by_method(file, "zip", _are_shuffled_apart, unmatched=True)
+    is_so = _are_shuffled_apart if has_keras_step(model) and has_keras_losses(model) else _are_views_apart
+    yield from _by_method(file, "zip", is_so, unmatched=True)
 
 
 def _fitted() -> dict[str, Any]:
@@ -1051,20 +1079,41 @@ def _fitted() -> dict[str, Any]:
 
 def _are_shuffled_apart(data: Any) -> bool:
     """Whether a data set is made of inputs and targets, and each was shuffled in an order of its own."""
+    return bool(_find_apart(data))
+
+
+def _are_views_apart(data: Any) -> bool:
+    """Whether a data set is made of two views of one, each changed at random and shuffled in an order of its own."""
+    chains = _find_apart(data)
+    if len({str(chain[0].element_spec) for chain in chains}) != 1:
+        return False
+    sources = [list(getattr(chain[-1], "_tensors", ())) for chain in chains]
+    is_one = all(len(some) == 1 for some in sources) and _are_same(*(some[0] for some in sources))
+    # What is put together before it is changed may be meant so: each sample beside any other.
+    return is_one and all(any(map(_draws, chain)) for chain in chains)
+
+
+def _are_same(one: Any, other: Any) -> bool:
+    """Whether two tensors have the same first rows."""
+    return one.shape == other.shape and np.array_equal(one[:ROWS_COMPARED], other[:ROWS_COMPARED])
+
+
+def _find_apart(data: Any) -> list[list[Any]]:
+    """What the two parts of a data set are made of, each shuffled in an order of its own; nothing for other ones."""
     *behind, zipped = chain_of(data)
     parts = getattr(zipped, "_datasets", ())
     if not isinstance(parts, tuple) or len(parts) != 2 or any("Map" in type(one).__name__ for one in behind):
-        return False
+        return []
     specs = [one.element_spec for one in parts]
     if not all(isinstance(spec, tf.TensorSpec) and spec.shape.rank is not None for spec in specs):
-        return False
+        return []
     chains = [chain_of(part) for part in parts]
     shuffles = [[one for one in chain if "ShuffleDataset" in type(one).__name__] for chain in chains]
     # Numbers that are counted, such as the steps of a diffusion, may meet any sample.
     if not all(shuffles) or any("RangeDataset" in type(chain[-1]).__name__ for chain in chains):
-        return False
+        return []
     seeds = [{_seed_of(one) for one in some} for some in shuffles]
-    return seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2
+    return chains if seeds[0].isdisjoint(seeds[1]) or seeds == [{(0, 0)}] * 2 else []
 
 
 def _seed_of(data: Any) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from gradwatch.protocol import (
     TWICE_PLACE,
 )
 from gradwatch.truncated import are_scaled
+from gradwatch.walk import behind, given_tensors
 
 __all__ = ["Compared", "find_leaked"]
 
@@ -94,7 +95,9 @@ def find_leaked(compared: Compared) -> Tensor:
     the text. An input of one number is left out (a condition of the model, such as the label of an image), and so is
     one of the target's own form (what an autoencoder is given), unless both are integers: then it is asked whether they
     are the same. Of either kind it is asked whether the target is one step ahead of what a model is given that sees all
-    steps. A reward is no target.
+    steps. A reward is no target, and what a step draws at random, the input with the target, is no data: a network is
+    to find again what another one was given. So it is where another target is one answer for all samples, as a judge of
+    what was made of the input is to give.
     Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
@@ -118,9 +121,12 @@ def find_leaked(compared: Compared) -> Tensor:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
             continue
         for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
+            if _is_drawn(values) and _is_drawn(target):
+                continue
             if (looked := _look_at(values, target, compared)) is not None:
                 place, sign = looked
                 place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
+                place = tf.where(_is_judged(target, compared.targets), _NAN, place)
                 found = tf.where((found > 0) | (found < 0), found, place)
     if compared.is_zero_masked:
         found = _find_among(compared, found)
@@ -129,6 +135,20 @@ def find_leaked(compared: Compared) -> Tensor:
         if given is not None:
             found = tf.where(are_scaled(given), float(number * LEAKED_PLACES + TRUNCATED_PLACE), found)
     return found
+
+
+def _is_drawn(tensor: Tensor) -> bool:
+    """Whether a step makes a tensor of random numbers alone, in a graph."""
+    if not tf.is_symbolic_tensor(tensor) or given_tensors(tensor):
+        return False
+    return any("Random" in op.type for op in behind([tensor.op], through=None))
+
+
+def _is_judged(target: Tensor, targets: Sequence[Tensor]) -> Tensor:
+    """Whether another target is the same for all samples."""
+    others = [one for one in targets[:COMPARED_MAX] if one is not target and one.dtype.is_floating and one.shape.rank]
+    answers = [tf.reduce_all(one == one[:1]) & (tf.shape(one)[0] >= SAMPLES_MIN) for one in others]
+    return tf.reduce_any(tf.stack(answers)) if answers else tf.constant(False)
 
 
 def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor, float] | None:

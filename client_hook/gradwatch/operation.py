@@ -53,7 +53,7 @@ from gradwatch.misapplied import (
 )
 from gradwatch.mixture import find_marginals
 from gradwatch.neighbours import find_messages, find_returned
-from gradwatch.normed import find_normed
+from gradwatch.normed import find_dotted, find_normed
 from gradwatch.opposed import find_opposed
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
 from gradwatch.overlap import find_overlap
@@ -414,6 +414,7 @@ def find_slips(
         lambda: find_unordered(forward, outputs, layer_paths),
         lambda: find_waves(forward, layer_paths),
         lambda: find_normed(forward, outputs, layer_paths),
+        lambda: find_dotted(forward, outputs, layer_paths),
         lambda: find_doubled(forward, outputs, layer_paths),
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from gradwatch.fed import chain_of
 from gradwatch.origin import running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import has_keras_step
@@ -28,6 +29,8 @@ USUAL_MIN: Final = 0.55
 SCARCE_MAX: Final = 0.05
 CELLS_MAX: Final = 10_000_000
 ENTROPIES: Final = (keras.losses.BinaryCrossentropy, keras.losses.SparseCategoricalCrossentropy)
+LAYING: Final = ("Batch", "Cache", "Options", "Prefetch", "Repeat", "Shuffle", "Skip", "Take", "TensorSlice")
+"""Data sets that hold nothing but what is in the arrays they are made of."""
 FUNCTIONS: Final = (keras.losses.binary_crossentropy, keras.losses.sparse_categorical_crossentropy)
 
 
@@ -36,16 +39,17 @@ def find_sole_label() -> list[dict[str, Any]]:
 
     Returns:
         One entry, type ``Data``, no name, no layer, the line of `fit`, ``only``: the label, and ``samples``: how many
-        have it; none where there are other labels, where they are no array, where what a last layer of units gives is
-        not what meets them, or in a file that calls `fit` in a loop or in several places. And, which is no slip by
-        itself, of two labels without weights ``scarce``: the share of the rarer one, up to `SCARCE_MAX`, and ``label``.
+        have it; none where there are other labels, where they are no array, nor one of a data set, where what a last
+        layer of units gives is not what meets them, or in a file that calls `fit` in a loop or in several places. And,
+        which is no slip by itself, of two labels without weights ``scarce``: the share of the rarer one, up to
+        `SCARCE_MAX`, and ``label``.
     """
     fit = running_fit()
     model = None if fit is None else fit.known.get("self")
     if fit is None or not fit.file or not _is_of_labels(model) or not _ends_in_units(model) or _is_of_turns(fit.file):
         return []
-    labels = _labels(fit.known.get("y"))
-    found = None if labels is None else _only_label(labels)
+    labels, held = _labels(fit.known.get("y")), _labels(_held_labels(fit.known.get("x")))
+    found = next((_only_label(one) for one in (labels, held) if one is not None), None)
     place = {"type": "Data", "name": "", "layer": "", "source": source_at([(fit.file, fit.line)])}
     if labels is None or found is not None:
         return [] if found is None else [{**place, "only": found[0], "samples": found[1]}]
@@ -118,6 +122,18 @@ def _labels(labels: Any) -> npt.NDArray[Any] | None:
     if array is None or array.dtype.kind not in "iufb" or not ROWS_MIN <= array.size == len(array) <= CELLS_MAX:
         return None
     return array.reshape(-1)
+
+
+def _held_labels(data: Any) -> Any:
+    """The array of labels that a data set of pairs was made of; None for any other one."""
+    chain = chain_of(data) if isinstance(data, tf.data.Dataset) else []
+    if not chain or not all(any(word in type(one).__name__ for word in LAYING) for one in chain):
+        return None
+    arrays, spec = list(getattr(chain[-1], "_tensors", ())), chain[-1].element_spec
+    if not isinstance(spec, tuple) or len(spec) not in (2, 3) or len(tf.nest.flatten(spec[1])) != 1:
+        return None
+    place = len(tf.nest.flatten(spec[0]))
+    return arrays[place] if place < len(arrays) else None
 
 
 def _only_label(array: npt.NDArray[Any]) -> tuple[float, int] | None:

@@ -1,11 +1,13 @@
 """Dropouts that a training step goes through and that drop nothing, in the graph. Owns no state.
 
 `fit` calls a model in training; in a loop of one's own Keras takes a call for evaluation unless it is told otherwise.
+Nor can Keras 3 tell a model of the user's own class whose `call` has no argument for it.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Final
 
@@ -39,8 +41,12 @@ def dropouts_of(models: Iterable[Any], trained: Set[int]) -> list[str]:
         parts = list(walk([model]))
         is_trained = is_read(getattr(model, "trainable_variables", ()), trained)
         if is_trained and not any(isinstance(one, keras.layers.BatchNormalization) for one in parts):
-            found += [path_of(one) for one in reversed(parts) if isinstance(one, DROPPING) and one.rate > 0]
+            found += [path_of(one) for one in reversed(parts) if _drops(one)]
     return list(dict.fromkeys(found))
+
+
+def _drops(part: Any) -> bool:
+    return isinstance(part, DROPPING) and part.rate > 0
 
 
 def find_undropped(
@@ -56,7 +62,8 @@ def find_undropped(
 
     Returns:
         One entry, type ``Dropout``, name and layer of the first dropout, source line of the call, and ``undropped``:
-        how many there are; none where anything is drawn in a layer, or where a function is called that may draw.
+        how many there are; none where anything is drawn in a layer, or where a function is called that may draw. In
+        `fit`, with ``untold`` (true), the line of a `call` that has no argument `training`.
     """
     if not dropouts:
         return []
@@ -67,24 +74,32 @@ def find_undropped(
         if ("Random" in op.type and layer) or (op.type in CALLS and layer not in loops):
             return []
         first = op if first is None and layer else first
-    place = None if first is None else _call_of(first)
+    way = [] if first is None else _way_of(first)
+    if any(_is_told(file, line) for file, line in way):
+        return []
+    place = way[0] if way else _find_untold(models)
     if place is None:
         return []
     where = {"name": dropouts[0], "layer": dropouts[0], "source": source_at([place])}
-    return [{"type": "Dropout", **where, "undropped": len(dropouts)}]
+    return [{"type": "Dropout", **where, "undropped": len(dropouts), **({} if way else {"untold": True})}]
 
 
-def _call_of(op: Any) -> tuple[str, int] | None:
-    """File and line of the user's call within a tape that an operation of a layer comes of.
-
-    None where there is none, or where it or a call in it tells how the model is to be called.
-    """
+def _way_of(op: Any) -> list[tuple[str, int]]:
+    """Files and lines of the user's calls that an operation of a layer comes of, from one within a tape on."""
     lines = [(one.filename, one.lineno) for one in op.traceback if is_users(one.filename)]
     taped = [place for place, (file, line) in enumerate(lines) if _is_within_tape(file, line)]
-    if not taped:
-        return None
-    way = lines[taped[0] :]
-    return None if any(_is_told(file, line) for file, line in way) else way[0]
+    return lines[taped[0] :] if taped else []
+
+
+def _find_untold(models: Iterable[Any]) -> tuple[str, int] | None:
+    """File and line of the user's `call` of a model with dropouts that takes no `training`, which Keras 3 hands on."""
+    for model in models:
+        call = inspect.unwrap(getattr(type(model), "call", find_undropped))
+        code = getattr(call, "__code__", None)
+        is_untold = getattr(model, "_call_has_training_arg", True) is False
+        if is_untold and code is not None and is_users(code.co_filename) and any(map(_drops, walk([model]))):
+            return code.co_filename, code.co_firstlineno
+    return None
 
 
 def _is_within_tape(file: str, line: int) -> bool:

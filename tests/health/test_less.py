@@ -129,6 +129,8 @@ def test_normalisation_that_no_batch_goes_into(batch: int) -> None:
     (found,) = normalised().feed(batch=batch).findings()
     assert (found.kind, found.severity, found.layer, found.first_step) == ("loss_plateau", "warning", "norm", 0)
     assert found.title == f"norm normalises nothing: in {N} steps no batch has gone into its statistics"
+    assert "whose `call` has no argument `training`" in found.hypotheses[0].why
+    assert "def call(self, inputs, training=False)" in found.hypotheses[0].code
     assert "training=True" in found.hypotheses[0].cause
 
 

@@ -53,6 +53,14 @@ def test_a_column_that_meets_a_vector(batch: int) -> None:
     assert found.hypotheses[0].cause == "A broadcast of [n, 1] with [n] makes [n, n] (train.py:7)"
 
 
+def test_a_dot_product_of_a_whole_batch() -> None:
+    slip = {"type": "MatMul", "name": "Tensordot/MatMul", "layer": "", "source": SOURCE, "dotted": True}
+    (found,) = run_of(slips=[slip]).feed().findings()
+    assert found.title == "A dot product is summed over the whole batch instead of per sample (train.py:7)"
+    assert found.hypotheses[0].cause == "The dot product is taken along the batch too (train.py:7)"
+    assert "axis=-1" in found.hypotheses[0].code
+
+
 def test_a_reshape_that_exchanges_axes() -> None:
     (found,) = run_of(reshapes=[RESHAPE]).feed().findings()
     assert (found.kind, found.layer) == ("loss_plateau", "model/reshape")
@@ -286,6 +294,15 @@ def test_dropouts_that_drop_nothing_where_the_validation_loss_rises(validations:
     titles = [found.title for found in engine.findings()]
     words = "dropout and 1 more drop nothing in your loop, and the validation loss rises (train.py:7)"
     assert (words in titles) == is_told
+
+
+def test_dropouts_of_a_call_that_is_not_told_of_the_training() -> None:
+    slip = {"type": "Dropout", "name": "dropout", "layer": "dropout", "source": SOURCE, "undropped": 1, "untold": True}
+    engine = run_of(FALLING, slips=[slip]).feed()
+    engine.feed_scalar("val_loss", np.array([79, 159, 239]), np.array([0.9, 0.6, 0.7]))
+    (found,) = [one for one in engine.findings() if "drops nothing" in one.title]
+    assert found.title == "dropout drops nothing in `fit`, and the validation loss rises (train.py:7)"
+    assert found.hypotheses[0].cause == "`call` of the model has no argument `training` (train.py:7)"
 
 
 DATA = {"type": "Data", "name": "", "layer": "", "source": SOURCE}

@@ -82,6 +82,27 @@ def test_it_says_until_when() -> None:
     assert found.title.endswith("until step 149")
 
 
+WIDTH = forward("RealDiv", "truediv", code="z = (y - mean) / tf.exp(log_std)") | {"input": {"type": "Exp"}}
+
+
+def narrowing(end: float, *, operation: dict[str, Any] = WIDTH, seed: int = 0) -> Run:
+    """A density whose width falls as it is learned, and the gradient's norm with it."""
+    width = falling(0.7, end)
+    run = near(width, operation=operation, norm=0.7 / width, seed=seed)
+    run.operation_rows[:, 0, SLOPE] = 1 / run.operation_rows[:, 0, MARGIN] ** 2
+    return run
+
+
+def test_a_width_that_collapses() -> None:
+    (found,) = narrowing(1e-4).feed().findings()
+    assert (found.kind, found.severity) == ("steep_gradient", "warning")
+
+
+def test_a_divisor_that_is_no_width() -> None:
+    (found,) = narrowing(0.015, operation=WIDTH | {"input": {"type": "Sub"}}).feed().findings()
+    assert found.kind == "steep_gradient"
+
+
 BATCH_NORM = forward("Rsqrt", "bn/batchnorm/Rsqrt", code="y = model(x, training=True)")
 LIBRARY = forward("Log", "loss/Log")
 DIVISION = forward("DivNoNan", "div_no_nan", code="loss = tf.math.divide_no_nan(a, b)")
@@ -99,6 +120,7 @@ HEALTHY: dict[str, Callable[[int], Run]] = {
     "safe division": lambda seed: near(
         falling(0.3, 1e-20), operation=DIVISION, norm=np.minimum(1 + STEPS / 10, 30), seed=seed
     ),
+    "a width that is learned": lambda seed: narrowing(0.02, seed=seed),
     "exactly zero by design": lambda seed: near(
         np.where(STEPS > 100, 0.0, 0.3) + 1e-38 * (STEPS <= 100), seed=seed
     ).break_operation(0, start=101, n=0, margin=0.0, n_singular=5),

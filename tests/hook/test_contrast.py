@@ -49,6 +49,14 @@ def by_other_roles(a, positive, negative):
     return by_roles(a, negative, positive)
 
 
+def of_each(a, positive, negative):
+    return tf.maximum(distance_of(a, positive) - distance_of(a, negative) + MARGIN, 0.0)
+
+
+def of_each_otherwise(a, positive, negative):
+    return of_each(a, negative, positive)
+
+
 def by_softplus(a, positive, negative):
     return tf.reduce_mean(tf.math.softplus(distance_of(a, positive) ** 2 - distance_of(a, negative) ** 2))
 
@@ -86,7 +94,7 @@ def train(watch, loss_of, n_steps=1, *, is_joined=False, towers=1, batches=None,
     optimizer = keras.optimizers.Adam(1e-3)
     optimizer.build([one for model in models for one in model.trainable_variables])
     watched = watch(*models)
-    is_of_roles = loss_of in (by_roles, by_other_roles, by_softplus)
+    is_of_roles = loss_of in (by_roles, by_other_roles, by_softplus, of_each, of_each_otherwise)
 
     @tf.function(**options)
     def step(same, *samples):
@@ -109,7 +117,7 @@ def train(watch, loss_of, n_steps=1, *, is_joined=False, towers=1, batches=None,
 @pytest.mark.parametrize("options", FORMS, ids=["graph", "jit"])
 @pytest.mark.parametrize(
     ("loss_of", "by"),
-    [(by_labels, "labels"), (by_choice, "labels"), (by_roles, "roles"), (by_softplus, "roles")],
+    [(by_labels, "labels"), (by_choice, "labels"), (by_roles, "roles"), (by_softplus, "roles"), (of_each, "roles")],
 )
 def test_what_is_contrasted_is_known(watch, read, loss_of, by, options):
     (found,) = known_in(read(train(watch, loss_of, **options)), "contrasts")
@@ -181,7 +189,15 @@ def test_distances_that_are_all_the_same_tell_nothing(watch, read):
 
 
 @pytest.mark.parametrize(
-    ("loss_of", "is_told"), [(by_labels, False), (by_other_labels, True), (by_roles, False), (by_other_roles, True)]
+    ("loss_of", "is_told"),
+    [
+        (by_labels, False),
+        (by_other_labels, True),
+        (by_roles, False),
+        (by_other_roles, True),
+        (of_each, False),
+        (of_each_otherwise, True),
+    ],
 )
 def test_it_is_told_where_the_sense_is_wrong(watch, read, loss_of, is_told):
     findings = diagnose(read(train(watch, loss_of, 240))).findings()

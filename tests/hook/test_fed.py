@@ -570,8 +570,15 @@ FIT = "model.fit(inputs[:400], targets[:400], callbacks=[Look()], verbose=0)"
 SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(9), callbacks=[Look()], verbose=0)"
 
 
+SPLIT = """
+(inputs_train, inputs_val) = inputs[:400], inputs[400:]
+(targets_train, targets_val) = targets[:400], targets[400:]
+model.fit(inputs_train, targets_train, validation_data=(inputs_val, targets_val), callbacks=[Look()], verbose=0)
+"""
+
+
 @pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
-@pytest.mark.parametrize("fit", [FIT, SLICES])
+@pytest.mark.parametrize("fit", [FIT, SLICES, SPLIT])
 @pytest.mark.parametrize(
     ("line", "moved"),
     [
@@ -583,6 +590,11 @@ SLICES = "model.fit(tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(
         ("order = np.random.permutation(500); inputs, targets = inputs[order], targets[order]", None),
         ("np.random.shuffle(targets); inputs = np.repeat(targets, 3, axis=1)", None),
         ("order = np.arange(500); np.random.shuffle(order)", None),
+        ("order = np.arange(500); np.random.shuffle(order); inputs = inputs[order]", "inputs"),
+        ("order = np.random.permutation(500); targets = targets[order]", "targets"),
+        ("order = np.random.permutation(500); targets = targets[order]; inputs = np.take(inputs, order, 0)", None),
+        ("order = np.random.permutation(500); targets = targets[order]; inputs = np.repeat(targets, 3, 1)", None),
+        ("order = np.argsort(y[:, 0]); targets = targets[order]", None),
     ],
 )
 def test_one_of_two_arrays_that_is_shuffled_alone(find: Any, line: str, moved: str | None, fit: str) -> None:
@@ -860,6 +872,49 @@ def test_two_data_sets_that_are_shuffled_each_by_itself(find: Any, parts: dict[s
         "train": "model.fit(pairs, callbacks=[Look()], verbose=0)",
     }
     found = [one for one in find(UNMATCHED.format(**(usual | parts))) if "unmatched" in one]
+    assert len(found) == is_told
+    assert all(".zip(" in one["source"]["code"] for one in found)
+
+
+VIEWS = """
+def turn(image):
+    return tf.image.random_flip_left_right(image)
+
+
+def view(array, seed):
+    data = tf.data.Dataset.from_tensor_slices(array)
+    return data.shuffle(500, seed=seed){change}.batch(20)
+
+
+images = np.random.default_rng(0).random((500, 4, 4, 1)).astype("float32")
+both = tf.data.Dataset.zip((view(images, {seeds[0]}), view({other}, {seeds[1]}))){pairs}
+
+
+def compare(x, y):
+    return tf.reduce_mean(x * y)
+
+
+for a, b in both.take(1):
+    train_step(a, b)
+"""
+AT_RANDOM = ".map(turn)"
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_told"),
+    [
+        ({}, True),
+        ({"seeds": (None, None)}, True),
+        ({"seeds": (3, 3)}, False),
+        ({"change": ""}, False),
+        ({"change": ".map(lambda one: 2 * one)"}, False),
+        ({"other": "images[::-1]"}, False),
+        ({"pairs": ".map(lambda a, b: (0.5 * a + 0.5 * b, b))"}, False),
+    ],
+)
+def test_two_views_that_are_shuffled_each_by_itself(find: Any, parts: dict[str, Any], is_told: bool) -> None:
+    usual = {"seeds": (1, 2), "change": AT_RANDOM, "other": "images", "pairs": ""}
+    found = [one for one in find(VIEWS.format(**(usual | parts))) if "unmatched" in one]
     assert len(found) == is_told
     assert all(".zip(" in one["source"]["code"] for one in found)
 

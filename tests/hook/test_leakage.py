@@ -63,11 +63,42 @@ def find(inputs, targets, *, jit_compile=False):
         ([np.full((N, 4), 0.1, np.float32)], [np.full(N, 0.1)], None),
         ([RANDOM.normal(size=(N, 4, 4, 2)).astype(np.float32)], [OTHER], None),
         ([TABLE], [OTHER, TABLE[:, 1]], 2),
+        ([TABLE], [np.ones((N, 1), np.float32), TABLE[:, 1]], None),
+        ([TABLE], [np.where(OTHER > 0, 1, 0).astype(np.float32), TABLE[:, 1]], 2),
     ],
 )
 def test_the_place_of_a_target(inputs, targets, place, jit_compile):
     found = find(inputs, targets, jit_compile=jit_compile)
     assert np.isnan(found) if place is None else found == place
+
+
+def draw_code(n, _):
+    z, code = tf.random.normal((n, 4)), tf.random.uniform((n, 1), -1, 1)
+    return tf.concat([z, code], 1), code
+
+
+def draw_label(n, _):
+    label = tf.one_hot(tf.random.uniform((n,), 0, 3, tf.int32), 3)
+    return tf.concat([keras.random.normal((n, 4)), label], 1), label
+
+
+@pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "jit"])
+@pytest.mark.parametrize(
+    ("make", "is_told"),
+    [
+        (draw_code, False),
+        (draw_label, False),
+        (lambda n, x: (tf.concat([x, tf.random.normal((n, 1))], 1), x[:, 2] * 2.0), True),
+        (lambda n, x: (tf.concat([x, tf.reduce_sum(x, 1, True)], 1), tf.reduce_sum(x, 1)), True),
+        (lambda n, x: ((noisy := x + tf.random.normal((n, 5))), noisy[:, :1]), True),
+    ],
+    ids=["a code of a generator", "a label of a generator", "beside noise", "a sum", "with noise"],
+)
+def test_what_a_step_draws_is_no_data(make, is_told, jit_compile):
+    keras.utils.set_random_seed(0)
+    run = tf.function(lambda x: find_leaked(Compared(*([one] for one in make(N, x)))), jit_compile=jit_compile)
+    found = float(run(tf.constant(TABLE)))
+    assert found > 0 if is_told else np.isnan(found)
 
 
 def test_a_batch_of_any_size():

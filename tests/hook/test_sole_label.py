@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from keras import layers
 
 from gradwatch.sole_label import _ends_in_units, _is_of_turns
@@ -45,6 +46,29 @@ def only_in(recording: Any) -> list[tuple[float, int]]:
 )
 def test_labels_of_one_class(watch: Any, read: Any, y: Any, loss: Any, units: int, expected: Any) -> None:
     assert only_in(read(train(watch, y, loss, units=units))) == expected
+
+
+def of_pairs(x: Any, y: Any, *more: Any) -> Any:
+    return tf.data.Dataset.from_tensor_slices((x, y, *more)).shuffle(64)
+
+
+@pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (lambda: of_pairs(X, ONES), [(1.0, 128)]),
+        (lambda: of_pairs(X, ONES, X[:, 0]).cache().repeat(2), [(1.0, 128)]),
+        (lambda: of_pairs(X, BOTH), []),
+        (lambda: of_pairs(X, ONES).concatenate(of_pairs(X, 0 * ONES)), []),
+        (lambda: of_pairs(X, ONES).map(lambda x, y: (x, tf.cast(x[0] > 0, tf.int32))), []),
+    ],
+)
+def test_labels_of_one_class_in_a_data_set(watch: Any, read: Any, data: Any, expected: Any) -> None:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(1, "sigmoid")])
+    model.compile(keras.optimizers.SGD(0.1), "binary_crossentropy")
+    begun = watch(model)
+    model.fit(data().batch(16).prefetch(2), verbose=0)
+    assert only_in(read(begun)) == expected
 
 
 @pytest.mark.parametrize(

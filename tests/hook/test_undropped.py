@@ -26,6 +26,16 @@ class Own(keras.Model):
         return self.out(self.drop(self.hidden(inputs), training=training))
 
 
+class Untold(Own):
+    def call(self, inputs: Any) -> Any:  # untold
+        return self.out(self.drop(self.hidden(inputs)))
+
+
+class Always(Own):
+    def call(self, inputs: Any) -> Any:
+        return self.out(self.drop(self.hidden(inputs), training=True))
+
+
 def dense(*between: layers.Layer) -> Any:
     return keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu", name="hidden"), *between, layers.Dense(1)])
 
@@ -107,9 +117,24 @@ def test_a_loop_and_its_dropouts(
         assert found[0]["source"]["line"] == find_line(marker, __import__(__name__, fromlist=["_"]))
 
 
-def test_fit_drops(watch: Any, read: Any) -> None:
-    model = dense(layers.Dropout(0.5))
-    model.compile("sgd", "mse")
+@pytest.mark.parametrize("run_eagerly", [False, True], ids=["graph", "eager"])
+@pytest.mark.parametrize(
+    ("make", "is_told"),
+    [
+        (lambda: dense(layers.Dropout(0.5)), False),
+        (Own, False),
+        (Always, False),
+        (Untold, True),
+        (lambda: keras.Sequential([keras.Input((4,)), Untold()]), False),
+    ],
+    ids=["layers", "told", "always", "untold", "within a model"],
+)
+def test_fit_drops(watch: Any, read: Any, make: Any, is_told: bool, run_eagerly: bool) -> None:
+    model = make()
+    model.compile("sgd", "mse", run_eagerly=run_eagerly)
     watched = watch(model)
     model.fit(X, X[:, :1], verbose=0)
-    assert known_in(read(watched), "undropped") == []
+    found = known_in(read(watched), "undropped")
+    assert [one.get("untold") for one in found] == [True] * is_told
+    if is_told:
+        assert found[0]["source"]["line"] == find_line("untold", __import__(__name__, fromlist=["_"]))

@@ -1156,6 +1156,8 @@ class SlipKind(Enum):
     """No function stands between the kernels."""
     NORMED = auto()
     """The length of a vector is that of the whole batch."""
+    DOTTED = auto()
+    """A product of two vectors is summed over the whole batch."""
     WAVES = auto()
     """Sines turn so fast from the start that neighbours have nothing in common."""
     UNORDERED = auto()
@@ -1547,6 +1549,7 @@ _BY_FIELD: Final = {
     "along": SlipKind.MISWEIGHED,
     "turns": SlipKind.WAVES,
     "squares": SlipKind.NORMED,
+    "dotted": SlipKind.DOTTED,
     "n_places": SlipKind.UNORDERED,
 }
 _BY_TYPE: Final = {

@@ -42,7 +42,11 @@ FLOOR_SPREAD: Final = 1.5
 """Inputs that stay within this factor of one another for `CONFIRM_ROWS` rest on a small epsilon."""
 
 WELL_HELD: Final = 1e-3
-"""An input that is kept this far from 0 is meant to go as far, as the width of a density is: no epsilon is as large."""
+"""An input that is kept this far from 0 is meant to go as far, as the width of a density is: no epsilon is as large.
+Nor is a width that is learned, as an exponential, near its singular point before: it falls as a model comes to know."""
+WIDTHS: Final = frozenset({"Exp", "Softplus"})
+"""Functions of which a width is made."""
+DIVISIONS: Final = frozenset({"Div", "Inv", "RealDiv", "Reciprocal"})
 
 _WRITTEN: Final = {
     "Log": r"\blog",
@@ -79,6 +83,8 @@ class SteepRule:
         self._places = np.array([operation.place for operation in self._operations], np.int64)
         n = len(self._operations)
         self._reaches_zero = np.array([o.type in REACHES_ZERO and not o.is_held for o in self._operations], bool)
+        is_width = [o.type in DIVISIONS and o.input_type in WIDTHS for o in self._operations]
+        self._margin_max = np.where(np.array(is_width, bool), WELL_HELD, np.inf)
         self._early: list[Float] = []
         self._before = np.zeros((3, n))
         self._run = np.zeros(n, np.int64)
@@ -106,7 +112,7 @@ class SteepRule:
         margin, slope, norm = numbers
         margin_before, slope_before, norm_before = self._before
         is_felt = (slope >= AMPLIFICATION_LIMIT) & (slope >= AMPLIFICATION_FACTOR * slope_before)
-        is_felt &= (norm >= NORM_FACTOR * norm_before) & (margin > 0)
+        is_felt &= (norm >= NORM_FACTOR * norm_before) & (margin > 0) & (margin <= self._margin_max)
         is_near = self._reaches_zero & (margin > 0) & (margin <= MARGIN_LIMIT)
         is_near &= margin <= MARGIN_FACTOR * margin_before
         is_high = is_felt | is_near

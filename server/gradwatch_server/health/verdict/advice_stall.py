@@ -588,7 +588,11 @@ def advise_still(lead: Still, scene: Scene) -> list[Hypothesis]:
 
 TRAINING_CODE: Final = """\
 with tf.GradientTape() as tape:
-    prediction = model(features, training=True)                # not model(features): that runs as in evaluation"""
+    prediction = model(features, training=True)                # not model(features): that runs as in evaluation
+
+# where model.fit trains a class of your own:
+def call(self, inputs, training=False):                        # not call(self, inputs): fit passes nothing to that
+    return self.head(self.norm(inputs, training=training))"""
 
 
 def advise_standing() -> list[Hypothesis]:
@@ -597,10 +601,11 @@ def advise_standing() -> list[Hypothesis]:
         Hypothesis(
             "The model is called as in evaluation: without `training=True`",
             0.9,
-            "`model.fit` passes it for you; a custom loop must pass it itself. Without it batch normalisation divides "
-            "by a running variance that is still 1, and dropout drops nothing.",
-            "Call the model with `training=True` in the training step (evaluation stays as it is). Pass `training` on "
-            "in custom layers.",
+            "A custom loop must pass it itself. `model.fit` passes it for you, but not to a model of your own class "
+            "whose `call` has no argument `training`. Without it batch normalisation divides by a running variance "
+            "that is still 1, and dropout drops nothing.",
+            "Call the model with `training=True` in the training step (evaluation stays as it is). Give the `call` of "
+            "your own models and layers an argument `training`, and pass it on.",
             TRAINING_CODE,
             (Change("call", given=(("training", "True"),)),),
         )

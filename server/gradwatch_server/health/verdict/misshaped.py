@@ -150,6 +150,8 @@ h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
 NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
+DOTTED_CODE: Final = """\
+tf.reduce_sum(a * b, axis=-1, keepdims=True)        # a, b: [n, k]; gives [n, 1]"""
 SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
@@ -245,6 +247,9 @@ returns.reverse()                             # in the order of the steps again"
 UNDROPPED_CODE: Final = """\
 with tf.GradientTape() as tape:
     prediction = model(x, training=True)              # in the training step; evaluation stays as it is"""
+UNTOLD_CODE: Final = """\
+def call(self, x, training=False):                    # not call(self, x): `fit` passes nothing to that
+    return self.out(self.dropout(self.hidden(x), training=training))"""
 ACROSS_CODE: Final = """\
 tf.keras.layers.BatchNormalization()                  # axis=-1: one mean and one deviation for each channel"""
 OVERLAP_CODE: Final = """\
@@ -1260,13 +1265,25 @@ def _say_undropped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     n, name, place = int(lead.slip["undropped"]), lead.slip["name"], say_line(lead.slip["source"])
     others = "" if n == 1 else f" and {n - 1:,} more"
     best, newest = map(say_number, lead.validation)
+    is_untold = "untold" in lead.slip
+    where = "`fit`" if is_untold else "your loop"
     return (
-        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in your loop, and the validation loss rises{place}",
+        f"{name}{others} {'drops' if n == 1 else 'drop'} nothing in {where}, and the validation loss rises{place}",
         (
             "No random number is drawn in any layer of the step, so no dropout is active. The validation loss was "
             f"{best} at its best and is {newest} now, while the training loss has come down to {say_number(lead.loss)}."
         ),
         Hypothesis(
+            f"`call` of the model has no argument `training`{place}",
+            0.9,
+            "Keras 3 tells a model that it is trained by this argument. Where `call` does not take it, its layers run "
+            "as in evaluation: no dropout drops anything, and nothing keeps the model from learning the training "
+            "samples by heart.",
+            "Give `call` an argument `training`, and pass it on.",
+            UNTOLD_CODE,
+        )
+        if is_untold
+        else Hypothesis(
             f"The model is called as in evaluation: without `training=True`{place}",
             0.9,
             "`model.fit` passes it for you; a custom loop must pass it itself. Without it no dropout drops anything, "
@@ -1800,6 +1817,26 @@ def _say_normed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
+def _say_dotted(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"A dot product is summed over the whole batch instead of per sample{place}",
+        (
+            "The products of two tensors are summed over all samples of the batch, and the one number that this gives "
+            "is used for each sample."
+        ),
+        Hypothesis(
+            f"The dot product is taken along the batch too{place}",
+            0.95,
+            "`tf.tensordot(a, b, 2)` sums over both axes of `[n, k]`, as does a sum without `axis`. What the two "
+            "vectors of a sample say about that sample is lost: all predictions of a batch get the same number, and "
+            "it depends on which samples happen to be in the batch.",
+            "Multiply the vectors of each sample, and sum over the last axis only.",
+            DOTTED_CODE,
+        ),
+    )
+
+
 def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
     n = lead.slip["columns"]
@@ -2267,6 +2304,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.SOLE: _say_sole,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
+    SlipKind.DOTTED: _say_dotted,
     SlipKind.SUMMED: _say_summed,
     SlipKind.DIVERGING: _say_diverging,
     SlipKind.COOLED: _say_cooled,
