@@ -10,14 +10,14 @@ leaves that without a gradient.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.redrawn import PICKING, PROBABILITIES
-from gradwatch.walk import ADDING, GIVEN, behind, beyond, reads_variable, users_of
+from gradwatch.walk import ADDING, GIVEN, PRODUCTS, behind, beyond, reads_variable, users_of
 
 __all__ = ["find_cancelled", "find_swapped", "find_undetached", "find_unpassed", "is_reward"]
 
@@ -97,14 +97,24 @@ def find_unpassed(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     """
     ids = {id(op) for op in forward}
     for op in forward:
-        if op.type not in GATHERING or not op.inputs[1].dtype.is_integer:
-            continue
-        nearest = [one for one in behind([op.inputs[1].op], through=PASSING) if one.type == "ArgMin"]
-        compared = _tables_of(nearest[0].inputs[0]) if nearest else set()
-        # More than the table itself: what is compared with it is learned too.
-        if len(compared) > 1 and _tables_of(op.inputs[0]) & compared and _meets_kernel(op, ids):
-            return [slip_of(op, layer_paths) | {"unpassed": True}]
+        for table, places in _chosen_by(op):
+            nearest = [one for one in behind([places.op], through=PASSING) if one.type == "ArgMin"]
+            compared = _tables_of(nearest[0].inputs[0]) if nearest else set()
+            # More than the table itself: what is compared with it is learned too.
+            if len(compared) > 1 and _tables_of(table) & compared and _meets_kernel(op, ids):
+                return [slip_of(op, layer_paths) | {"unpassed": True}]
     return []
+
+
+def _chosen_by(op: Any) -> Iterator[tuple[Tensor, Tensor]]:
+    """The table whose rows an operation takes, and by which places: gathered, or multiplied with a 1 at each."""
+    if op.type in GATHERING and op.inputs[1].dtype.is_integer:
+        yield op.inputs[0], op.inputs[1]
+    elif op.type in PRODUCTS:
+        for marks, table in (op.inputs, tuple(reversed(op.inputs))):
+            marked = next((one for one in behind([marks.op], through=PASSING) if one.type == "OneHot"), None)
+            if marked is not None:
+                yield table, marked.inputs[0]
 
 
 def _tables_of(tensor: Tensor) -> set[int]:

@@ -142,14 +142,16 @@ def test_what_a_policy_earns_is_no_target_to_be_followed(
 class Codes(layers.Layer):
     """Replaces each vector by the nearest row of a table."""
 
-    def __init__(self, passed: bool, swapped: bool = False) -> None:
+    def __init__(self, passed: bool, swapped: bool = False, marked: bool = False) -> None:
         super().__init__(name="codes")
-        self.passed, self.swapped = passed, swapped
+        self.passed, self.swapped, self.marked = passed, swapped, marked
         self.table = self.add_weight(shape=(6, 8), initializer="random_normal", name="table")
 
     def call(self, z: Any) -> Any:
         far = tf.reduce_sum(tf.square(z[:, None] - self.table[None]), axis=-1)
         row = tf.gather(self.table, tf.argmin(far, axis=1))  # row
+        if self.marked:
+            row = tf.matmul(tf.one_hot(tf.argmin(far, axis=1), 6), self.table)  # marked
         self.add_loss(tf.reduce_mean(tf.square(tf.stop_gradient(z) - row)))
         self.add_loss(0.25 * tf.reduce_mean(tf.square(z - tf.stop_gradient(row))))
         if self.swapped:
@@ -157,13 +159,11 @@ class Codes(layers.Layer):
         return z + tf.stop_gradient(row - z) if self.passed else row
 
 
-def quantize(
-    watch: Any, *, passed: bool = False, swapped: bool = False, learned: bool = True, n_epochs: int = 2
-) -> Any:
+def quantize(watch: Any, *, learned: bool = True, n_epochs: int = 2, passed: bool = False, **options: bool) -> Any:
     keras.utils.set_random_seed(0)
     given = keras.Input((5,))
     z = layers.Dense(8)(given) if learned else layers.Lambda(lambda x: tf.tile(x, [1, 2])[:, :8])(given)
-    model = keras.Model(given, layers.Dense(5)(layers.Dense(8, "relu")(Codes(passed, swapped)(z))))
+    model = keras.Model(given, layers.Dense(5)(layers.Dense(8, "relu")(Codes(passed, **options)(z))))
     model.compile(keras.optimizers.SGD(1e-3), "mse")
     watched = watch(model)
     model.fit(X, X, batch_size=16, epochs=n_epochs, verbose=0)
@@ -177,6 +177,12 @@ def test_a_code_that_passes_no_gradient_on(watch: Any, read: Any) -> None:
     assert found["source"]["line"] == find_line("row", sys.modules[__name__])
 
 
+def test_a_code_that_is_multiplied_with_a_mark_passes_none_either(watch: Any, read: Any) -> None:
+    (found,) = found_in(read(quantize(watch, marked=True)))
+    assert found["unpassed"]
+    assert found["source"]["line"] == find_line("marked", sys.modules[__name__])
+
+
 def test_a_code_that_has_the_gradient_in_place_of_what_it_replaces(watch: Any, read: Any) -> None:
     (found,) = found_in(read(quantize(watch, swapped=True)))
     assert found["swapped"]
@@ -184,7 +190,9 @@ def test_a_code_that_has_the_gradient_in_place_of_what_it_replaces(watch: Any, r
 
 
 @pytest.mark.parametrize(
-    "options", [{"passed": True}, {"passed": False, "learned": False}], ids=["passed", "no encoder"]
+    "options",
+    [{"passed": True}, {"passed": True, "marked": True}, {"passed": False, "learned": False}],
+    ids=["passed", "marked", "no encoder"],
 )
 def test_a_code_that_does_or_need_not(watch: Any, read: Any, options: Any) -> None:
     assert found_in(read(quantize(watch, **options))) == []
