@@ -236,3 +236,43 @@ def test_it_cannot_be_skipped_and_that_is_said(watch, read, capsys):
         by_subtraction(w, b, tape.gradient(loss, [w, b]))
     assert read(begun).steps() == [0, 1, 2]
     assert "on_nonfinite='skip' cannot keep the script from assigning weights itself" in capsys.readouterr().err
+
+
+def test_a_loop_within_a_compiled_function(watch, read):
+    w, b = made()
+    begun = watch(w, b)
+    given = tf.stack([x for x, _ in batches(X, Y, epochs=1)[:3]])
+
+    @tf.function
+    def train(given):
+        for x in given:
+            with tf.GradientTape() as tape:
+                loss = loss_of(w, b, x)
+            by_subtraction(w, b, tape.gradient(loss, [w, b]))
+
+    train(given)
+    train(given)
+    recording = read(begun)
+    assert recording.steps() == list(range(6))
+    assert (recording.statistics("update", "w")[:, 0] > 0).all()
+
+
+def test_a_step_in_one_branch_is_recorded_where_it_is_taken(watch, read):
+    """As where a batch that is not finite is left out."""
+    w, b = made()
+    begun = watch(w, b)
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = loss_of(w, b, x)
+        gradients = tape.gradient(loss, [w, b])
+        if tf.math.is_finite(loss):
+            by_subtraction(w, b, gradients)
+        return loss
+
+    for place, (x, _) in enumerate(batches(X, Y, epochs=1)[:4]):
+        step(tf.constant(x * (float("nan") if place == 1 else 1.0)))
+    recording = read(begun)
+    assert recording.steps() == [0, 1, 2]
+    assert np.isfinite(w.numpy()).all()
