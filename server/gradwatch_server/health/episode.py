@@ -59,6 +59,7 @@ __all__ = [
     "SharedTarget",
     "Shrunk",
     "SlipKind",
+    "Smoothed",
     "Squashed",
     "Standing",
     "Starved",
@@ -739,6 +740,23 @@ class Standing(Episode):
     """
 
     layers: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Smoothed(Episode):
+    """Layers that, as they were made, left next to nothing of what tells samples apart, one after another.
+
+    Attributes:
+        column: the layer's output in which least is left.
+        of_first: the first layer's.
+        distances: the mean cosine distance between two samples in the first and in that one, as they were made.
+        n_layers: how many there are.
+    """
+
+    column: int = -1
+    of_first: int = -1
+    distances: tuple[float, float] = (math.nan, math.nan)
+    n_layers: int = 0
 
 
 @dataclass(eq=False)

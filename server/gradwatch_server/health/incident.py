@@ -48,6 +48,7 @@ from gradwatch_server.health.episode import (
     SharedTarget,
     Shrunk,
     SlipKind,
+    Smoothed,
     Squashed,
     Standing,
     Starved,
@@ -123,7 +124,7 @@ _CAUSES_OF_GUESSING: Final = (
     Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped, Undone, Shrunk,
     Summed, Mismatch, Steep, SharedTarget, Unreachable, Flat, Cut, Faint, Zero, Unheard, Collapsed, Fade, Alike,
     Vanishing, Overclipped, Starved, Still, Runaway, Relapse, Plateau, Squashed, Stuck, Forgetting, Misset, Decayed,
-    Outdated, Posterior, Twins,
+    Outdated, Posterior, Smoothed, Twins,
 )  # fmt: skip
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
@@ -134,11 +135,11 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
         Allied, Squashed, Stuck, Forgetting, Misshaped, Padded, Emptied, Rate, Runaway, Mismatch, Unreachable, Flat,
-        Cut, Faint, Zero, SharedTarget, Summed, Vanishing, Unskilled, Unrelated,
+        Cut, Faint, Zero, SharedTarget, Smoothed, Summed, Vanishing, Unskilled, Unrelated,
     ),
     Posterior: (Flat, Faint, Collapsed, Zero, Missing, Untaught, Misshaped, Still, Rate, Mismatch, Summed),
-    Vanishing: (Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
-    Fade: (Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
+    Vanishing: (Smoothed, Squashed, Stuck, Flat, Faint, Zero, Alike, Collapsed, Vanishing, Summed),
+    Fade: (Smoothed, Squashed, Stuck, Unreachable, Flat, Cut, Faint, Zero, Collapsed, Fade),
     Zero: (Flat, Cut, Faint, Fade, Unheard, Unreachable, Summed, Twins),
     Mismatch: (Misshaped, Zero),
     SharedTarget: (Misshaped,),
@@ -192,9 +193,9 @@ _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
 _PRECEDENCE: Final = (
     Misset, Outdated, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped,
-    Shrunk, Undone, Summed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero, Mismatch,
-    Unheard, Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed, Runaway,
-    Relapse, Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
+    Shrunk, Undone, Summed, Smoothed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero,
+    Mismatch, Unheard, Forgetting, Collapsed, Posterior, Fade, Alike, Vanishing, Overclipped, Starved, Still, Decayed,
+    Runaway, Relapse, Plateau, Unskilled, Unrelated, Behind, Lagging, ByHeart, Leaked, Ordered, Trend,
 )  # fmt: skip
 
 

@@ -52,6 +52,7 @@ from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.shared_target import SharedTargetRule
 from gradwatch_server.health.shrunk import ShrunkRule
 from gradwatch_server.health.skill import SkillRule
+from gradwatch_server.health.smoothed import SmoothedRule
 from gradwatch_server.health.squashed import SquashedRule
 from gradwatch_server.health.stale import Stale
 from gradwatch_server.health.standing import StandingRule
@@ -344,6 +345,7 @@ def _make_rules(
         AlikeRule(number, table, setup.alike),
         TwinsRule(number, table),
         StandingRule(number, table),
+        SmoothedRule(number, table),
         OutdatedRule(number),
         OrderedRule(number, table),
         ContraryRule(number, table),

@@ -59,6 +59,7 @@ __all__ = [
     "advise_sequences",
     "advise_shared_target",
     "advise_slow",
+    "advise_smoothed",
     "advise_standing",
     "advise_steps",
     "advise_still",
@@ -593,6 +594,27 @@ with tf.GradientTape() as tape:
 # where model.fit trains a class of your own:
 def call(self, inputs, training=False):                        # not call(self, inputs): fit passes nothing to that
     return self.head(self.norm(inputs, training=training))"""
+
+
+SMOOTHED_CODE: Final = """\
+h = conv(h) + h                                         # a shortcut around each layer keeps what tells samples apart
+h = conv(h) + 0.1 * first                               # or some of the first layer's output in each (GCNII)
+# and fewer layers: two to four hops of a graph hold what most tasks need"""
+
+
+def advise_smoothed() -> list[Hypothesis]:
+    """Depth that averages samples to one."""
+    return [
+        Hypothesis(
+            "Too many layers without a shortcut: each averages the samples a little more (over-smoothing)",
+            0.85,
+            "A layer that averages over neighbours, as a graph convolution does, moves every sample towards the "
+            "others, and so does a plain stack of random layers. Training has to undo that before it can learn "
+            "anything, by a gradient that has faded on the way.",
+            "Take fewer layers, or lead a shortcut around each.",
+            SMOOTHED_CODE,
+        )
+    ]
 
 
 def advise_standing() -> list[Hypothesis]:

@@ -14,6 +14,7 @@ from gradwatch_server.health.episode import (
     Plateau,
     SharedTarget,
     Shrunk,
+    Smoothed,
     Standing,
     Still,
     Twins,
@@ -39,6 +40,7 @@ from gradwatch_server.health.verdict.advice_stall import (
     advise_shared_target,
     advise_shrinking,
     advise_slow,
+    advise_smoothed,
     advise_standing,
     advise_still,
     advise_twins,
@@ -57,6 +59,7 @@ __all__ = [
     "tell_lagging",
     "tell_plateau",
     "tell_shared_target",
+    "tell_smoothed",
     "tell_standing",
     "tell_still",
     "tell_undone",
@@ -388,6 +391,28 @@ def tell_standing(lead: Standing, scene: Scene) -> Finding:
         ),
         hypotheses=advise_standing(),
         subject=first,
+    )
+
+
+def tell_smoothed(lead: Smoothed, scene: Scene) -> Finding:
+    """The finding of layers that make samples alike, one after another."""
+    names = table_of(lead)
+    layer, first = names.layer_of(lead.column), names.layer_of(lead.of_first)
+    before, after = map(say_number, lead.distances)
+    return tell(
+        lead,
+        scene,
+        title=f"Layer after layer the samples become alike: behind {layer} nothing told them apart at the start",
+        layer=layer,
+        evidence=scene.evidence(
+            f"When training began, the mean cosine distance between two samples (0: same direction, 1: nothing in "
+            f"common) was {before} behind {first} and {after} behind {layer}; {lead.n_layers} outputs lie on this way.",
+            distance_first=lead.distances[0],
+            distance_last=lead.distances[1],
+            n_layers=lead.n_layers,
+        ),
+        hypotheses=advise_smoothed(),
+        subject=layer,
     )
 
 

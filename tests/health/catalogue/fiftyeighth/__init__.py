@@ -23,7 +23,7 @@ enter(
     "citation_graph_lviii",
     "features averaged to one",
     "dead_units",
-    gap="what twelve averages in a row make of nodes is as different as elsewhere after 60 steps; only the loss stays",
+    cause=("over-smoothing",),
 )
 enter("customer_value", "where after NaN", "nonfinite_gradient", operations=("Log",), code="tf.math.log(y_true)")
 enter("jet_tagging", "log(0)", "nonfinite_loss", operations=("Log",), code="tf.math.log(")
