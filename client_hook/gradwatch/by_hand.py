@@ -84,6 +84,7 @@ class ByHand:
         self._is_own, self._begin, self._complain = is_own, begin, complain
         self._thread = threading.local()
         self._refused: set[int] = set()
+        self._refused_groups: set[tuple[int, ...]] = set()
         self._allowed: dict[frozenset[int], bool] = {}
 
     def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
@@ -145,6 +146,10 @@ class ByHand:
 
     def refuse(self, variables: Sequence[Any]) -> None:
         """An optimizer applies these: what else is assigned to them is no step."""
+        group = tuple(map(id, variables))
+        if group in self._refused_groups:
+            return
+        self._refused_groups.add(group)
         ids = {id(resource_of(variable)) for variable in variables}
         self._refused |= ids
         if self._given:

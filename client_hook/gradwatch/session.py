@@ -830,16 +830,13 @@ class Watch:
                 "on_nonfinite='skip' cannot keep the script from assigning weights itself", "steps are recorded"
             )
         self._ending.check(is_eager=tf.executing_eagerly())
-        applying = self._ear.applying(self._is_unheard)
-        applying.__enter__()
-        begun = self._begin(self._hand, _as_tensors(given.gradients), given.variables, frozenset())
-
-        def finish() -> None:
-            if begun is not None:
-                self._end(*begun)
-            applying.__exit__(None, None, None)
-
-        return finish
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self._ear.applying(self._is_unheard))
+            begun = self._begin(self._hand, _as_tensors(given.gradients), given.variables, frozenset())
+            if begun is None:
+                return None
+            stack.callback(self._end, *begun)
+            return stack.pop_all().close
 
     def _take_entered(
         self, gradients: Sequence[Any], scalars: StepScalars, variables: Sequence[Any], **heard: Any
