@@ -161,11 +161,13 @@ class SyntheticRun:
         update = weight * 10.0 ** (-2.8 - 0.6 * progress) * noise**0.3
         if self.kind == "sick":
             gradient *= 10.0 ** (self._swelling(steps)[:, None] * (1 - 2.5 * np.abs(depth - 0.5)).clip(0.1))
-        norm = np.choose(np.tile(np.arange(len(KINDS)), 2 * self.layers), [gradient, weight, update])
+        kinds = np.tile(np.arange(len(KINDS)), 2 * self.layers)
+        norm = np.choose(kinds, [gradient, weight, update])
         rms = norm / np.sqrt(self._sizes)
         block = np.zeros((n, width, len(STATISTICS)), np.float32)
         block[..., NORM], block[..., STD] = norm, rms
         block[..., MIN], block[..., MAX], block[..., MEAN] = -3.1 * rms, 3.0 * rms, 0.01 * rms
+        block[..., MEAN] *= np.where(kinds == KINDS.index("update"), -1.0, 1.0)  # down the gradient
         block[..., N_ELEMENTS] = self._sizes
         block[..., N_SATURATED] = block[..., COSINE_DISTANCE] = np.nan
         if self.kind == "sick":

@@ -344,10 +344,7 @@ def test_hearing_ends_where_nothing_is_ever_applied(watch: Any) -> None:
         with tf.GradientTape() as tape:
             loss = root_of_distance(Y[:8], model(tf.constant(X[:8]), training=True))
             listening.append(len(context.context().op_callbacks))
-        for one, gradient in zip(
-            model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True
-        ):
-            one.assign_sub(1e-3 * gradient)
+        tape.gradient(loss, model.trainable_variables)
     assert listening[0] == 1
     assert listening[-4:] == [0] * 4
     begun.close()

@@ -17,7 +17,7 @@ def nothing_watched():
 MISTAKES = {
     "none": (
         (),
-        "found 'no target', expected a Keras model, layer or optimizer, or a tf.Module, e.g. gradwatch.watch(model)",
+        "found 'no target', expected a Keras model, layer or optimizer, a tf.Module, or variables, e.g. gradwatch",
     ),
     "None": ((None,), "NoneType None"),
     "text": (("model",), "str 'model'"),
