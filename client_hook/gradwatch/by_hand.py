@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -17,6 +17,7 @@ import tensorflow as tf
 
 from gradwatch import legacy
 from gradwatch.probe import resource_of
+from gradwatch.tap import enclosing_graphs
 
 __all__ = ["ByHand", "Given", "HandWritten"]
 
@@ -53,7 +54,7 @@ class Given(NamedTuple):
     def ids(self) -> frozenset[int]:
         """Of the `tf.Variable` that have a gradient."""
         pairs = zip(self.variables, self.gradients, strict=True)
-        return frozenset(id(resource_of(variable)) for variable, gradient in pairs if gradient is not None)
+        return _ids(variable for variable, gradient in pairs if gradient is not None)
 
 
 @dataclass
@@ -90,10 +91,13 @@ class ByHand:
     def note_asked(self, target: Any, sources: Any, gradients: Any) -> None:
         """A tape was asked for the gradients of a target, and gave these."""
         self.end()
-        variables, found = tf.nest.flatten(sources), tf.nest.flatten(gradients)
-        pairs = [pair for pair in zip(variables, found, strict=True) if isinstance(resource_of(pair[0]), tf.Variable)]
-        ids = {id(resource_of(variable)) for variable, _ in pairs}
-        if not ids or ids & self._refused or not self._is_own([variable for variable, _ in pairs]):
+        flat = tf.nest.flatten(sources)
+        ids = _ids(flat)
+        if not ids.isdisjoint(self._refused):
+            return
+        found = zip(flat, tf.nest.flatten(gradients), strict=True)
+        pairs = [(variable, gradient) for variable, gradient in found if isinstance(resource_of(variable), tf.Variable)]
+        if not pairs or not self._is_own([variable for variable, _ in pairs]):
             return
         new = Given(tuple(map(id, tf.nest.flatten(target))), _graph(), *map(list, zip(*pairs, strict=True)))
         given = [one for one in self._given if not one.ids & ids]
@@ -107,8 +111,7 @@ class ByHand:
         key = id(variable)
         if self._open is not None and key in self._open.ids:
             return True
-        graph = _graph()
-        given = next((one for one in reversed(self._given) if key in one.ids and _is_within(graph, one.graph)), None)
+        given = next((one for one in reversed(self._given) if key in one.ids and _is_here(one.graph)), None)
         if given is None:
             return False
         self.end()
@@ -118,7 +121,7 @@ class ByHand:
         finish = self._begin(given)
         if finish is None:
             return False
-        self._thread.open = _Open(graph, set(given.ids), given.ids, finish)
+        self._thread.open = _Open(_graph(), set(given.ids), given.ids, finish)
         return True
 
     def leave(self, variable: tf.Variable) -> None:
@@ -150,7 +153,7 @@ class ByHand:
         if group in self._refused_groups:
             return
         self._refused_groups.add(group)
-        ids = {id(resource_of(variable)) for variable in variables}
+        ids = _ids(variables)
         self._refused |= ids
         if self._given:
             self._thread.given = [one for one in self._given if not one.ids & ids]
@@ -174,13 +177,14 @@ def _graph() -> Any:
     return None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
 
 
-def _is_within(graph: Any, outer: Any) -> bool:
-    """Whether a graph is another one, or is built inside of it; None: eagerly, where nothing is."""
-    if outer is None:
-        return graph is None
-    while graph is not None and graph is not outer:
-        graph = getattr(graph, "outer_graph", None)
-    return graph is outer
+def _is_here(graph: Any) -> bool:
+    """Whether what runs now is built in a graph, or inside of it; None: runs eagerly."""
+    return tf.executing_eagerly() if graph is None else any(one is graph for one in enclosing_graphs())
+
+
+def _ids(variables: Iterable[Any]) -> frozenset[int]:
+    """Of the `tf.Variable` behind them."""
+    return frozenset(id(resource_of(variable)) for variable in variables)
 
 
 def _may_be_applied(ids: frozenset[int]) -> bool:
@@ -197,6 +201,6 @@ def _may_be_applied(ids: frozenset[int]) -> bool:
             kinds[kind] = issubclass(kind, (optimizers, *others))
         if kinds[kind]:
             known = getattr(one, "_trainable_variables", None) if issubclass(kind, optimizers) else None
-            if not known or any(id(resource_of(variable)) in ids for variable in known):
+            if not known or not ids.isdisjoint(_ids(known)):
                 return True
     return False

@@ -120,14 +120,15 @@ def find_leaked(compared: Compared) -> Tensor:
     for target in compared.targets[:COMPARED_MAX]:
         if tf.is_symbolic_tensor(target) and is_of_return(target):
             continue
-        for number, values in enumerate(compared.inputs[:COMPARED_MAX]):
-            if _is_drawn(values) and _is_drawn(target):
-                continue
-            if (looked := _look_at(values, target, compared)) is not None:
-                place, sign = looked
-                place = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
-                place = tf.where(_is_judged(target, compared.targets), _NAN, place)
-                found = tf.where((found > 0) | (found < 0), found, place)
+        looked = [
+            (number, *one)
+            for number, values in enumerate(compared.inputs[:COMPARED_MAX])
+            if not (_is_drawn(values) and _is_drawn(target)) and (one := _look_at(values, target, compared)) is not None
+        ]
+        is_judged = _is_judged(target, compared.targets) if looked else False
+        for number, place, sign in looked:
+            moved = tf.where(place > 0, sign * (place + number * LEAKED_PLACES), place)
+            found = tf.where((found > 0) | (found < 0), found, tf.where(is_judged, _NAN, moved))
     if compared.is_zero_masked:
         found = _find_among(compared, found)
     found = found if compared.end_of is None else _find_padded(compared, found)

@@ -24,7 +24,6 @@ class Direction:
 
     Args:
         table: the stream's tensor table.
-
     """
 
     def __init__(self, table: TensorTable) -> None:
@@ -40,8 +39,8 @@ class Direction:
 
     def feed(self, block: Block) -> None:
         """Takes rows; those without an update, or that are not finite, say nothing."""
-        rows = block.statistics[block.is_update & block.is_sound][:, :, COLUMN["mean"]]
-        product = np.sign(rows[:, self._gradient]) * np.sign(rows[:, self._update])
+        gradient, update = (block.statistics[:, columns, COLUMN["mean"]] for columns in (self._gradient, self._update))
+        product = (np.sign(gradient) * np.sign(update))[block.is_update & block.is_sound]
         is_known = np.isfinite(product) & (product != 0)
         self._n_rows += int(is_known.any(axis=1).sum())
         self._n_pairs += int(is_known.sum())

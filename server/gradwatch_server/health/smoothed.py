@@ -13,6 +13,7 @@ import itertools
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, Smoothed
@@ -47,29 +48,23 @@ class SmoothedRule:
         self._first_step = -1
         self._n_rows = 0
         self._distances: list[float] | None = None
-        """Between samples, behind each layer, in the first row that tells."""
+        """Between samples, behind each layer, in the first row that tells; none where that shows nothing."""
         self.episodes: list[Smoothed] = []
 
     def feed(self, block: Block) -> None:
         """Takes rows; those in which the layers were not looked at say nothing."""
-        if len(self._columns) < LAYERS_MIN or (self._distances is not None and not self._is_smoothed):
+        if len(self._columns) < LAYERS_MIN or self._distances == []:
             return
         found = block.statistics[:, self._columns, COLUMN["cosine_distance"]].astype(np.float64)
         for row in np.flatnonzero(np.isfinite(found).sum(axis=1) >= LAYERS_MIN).tolist():
             step = int(block.steps[row])
             if self._distances is None:
-                self._first_step, self._distances = step, found[row].tolist()
-                if not self._is_smoothed:
-                    return
+                self._first_step = step
+                self._distances = found[row].tolist() if _are_smoothed(found[row]) else []
+            if not self._distances:
+                return
             self._n_rows += 1
             self._note(step)
-
-    @property
-    def _is_smoothed(self) -> bool:
-        known = [one for one in self._distances or () if np.isfinite(one)]
-        thirds = [float(np.median(part)) for part in np.array_split(known, 3)]
-        falls = all(one >= FALL * next_one for one, next_one in itertools.pairwise(thirds))
-        return falls and thirds[0] >= APART and thirds[2] <= ALIKE
 
     def _note(self, step: int) -> None:
         if self.episodes:
@@ -92,3 +87,10 @@ class SmoothedRule:
                     n_layers=len(known),
                 )
             )
+
+
+def _are_smoothed(distances: npt.NDArray[np.float64]) -> bool:
+    """Whether they fall from third to third of the layers, from what is apart to what is alike."""
+    thirds = [float(np.median(part)) for part in np.array_split(distances[np.isfinite(distances)], 3)]
+    falls = all(one >= FALL * next_one for one, next_one in itertools.pairwise(thirds))
+    return falls and thirds[0] >= APART and thirds[2] <= ALIKE
