@@ -25,6 +25,7 @@ from gradwatch.capped import find_bounded, find_capped
 from gradwatch.conditioned import find_conditions
 from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_handicapped, find_negated, find_repelled
+from gradwatch.crossing import find_crossings
 from gradwatch.crosswise import find_crosswise
 from gradwatch.derived import find_summed
 from gradwatch.detached import find_detached
@@ -35,7 +36,7 @@ from gradwatch.gathered import find_dropped, find_emptying, find_gathered
 from gradwatch.heads import find_heads
 from gradwatch.joined import find_joined
 from gradwatch.latent import find_codes, find_one_sided, find_spread, find_widened
-from gradwatch.least import COMPARING, find_least
+from gradwatch.least import find_least
 from gradwatch.linear import find_linear
 from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.masked import find_masked
@@ -73,7 +74,7 @@ from gradwatch.shifted import find_shifts
 from gradwatch.signs import is_descended
 from gradwatch.statistic import estimate_size
 from gradwatch.survival import find_left
-from gradwatch.tap import find_handle, find_outer
+from gradwatch.tap import find_handle
 from gradwatch.tiled import find_tiled
 from gradwatch.timed import find_timed
 from gradwatch.towers import find_towers
@@ -86,7 +87,7 @@ from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.unvaried import find_unvaried
 from gradwatch.views import find_views
-from gradwatch.walk import GIVEN, SHAPES, behind, goes_into, passed, reads_variable
+from gradwatch.walk import SHAPES, behind, passed
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
@@ -320,22 +321,6 @@ def _find_all(gradients: Sequence[Any], loss: Tensor | None) -> dict[int, Any]:
     return seen
 
 
-_ELEMENTWISE: Final = frozenset(
-    {
-        "Add",
-        "AddV2",
-        "Div",
-        "DivNoNan",
-        "Maximum",
-        "Minimum",
-        "Mul",
-        "Pow",
-        "RealDiv",
-        "SquaredDifference",
-        "Sub",
-        "Xlogy",
-    }
-)
 SLIPS_MAX: Final = 4
 
 
@@ -369,14 +354,10 @@ def find_slips(
         tried: what calls each finder, and keeps the failure of one from the others.
 
     Returns:
-        In the order in which they run, the first `SLIPS_MAX` of each. Broadcasts: type, name and source line of the
-        user's own operations, outside of layers, that make ``[n, n, *axes]`` of ``[n, 1, *axes]`` and ``[n, *axes]``,
-        and these further axes, which there may be none of. Those of which the column was made by adding an axis there
-        and then are left out: that is how one asks for all pairs. Where nothing else asks for them either, and more
-        than a mean of all is taken, ``unasked`` is True. Reshapes: name, layer, source line and both shapes of the
-        user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order, or that put one into
-        the batch's, or take it from there, across another; the batch's axis is -1. Other slips: as each of the
-        functions that are called here tells.
+        In the order in which they run, the first `SLIPS_MAX` of each. Reshapes: name, layer, source line and both
+        shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order, or
+        that put one into the batch's, or take it from there, across another; the batch's axis is -1. Broadcasts and
+        other slips: as each of the functions that are called here tells.
     """
     way = _find_all(gradients, loss)
     forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
@@ -476,26 +457,10 @@ def find_slips(
         lambda: find_undropped(forward, models, dropouts, layer_paths),
     ]
     return {
-        "broadcasts": tried(lambda: _broadcasts_in(forward, layer_paths)),
+        "broadcasts": tried(lambda: find_crossings(forward, layer_paths))[:SLIPS_MAX],
         "reshapes": tried(lambda: _reshapes_in(forward, layer_paths)),
         "slips": [one for find in finders for one in tried(find)],
     }
-
-
-def _broadcasts_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    ids = {id(op) for op in forward}
-    found: list[dict[str, Any]] = []
-    for op in filter(_crosses, forward):
-        source = None if layer_of(op.name, layer_paths) else source_of(op)
-        if source is not None and source not in [one["source"] for one in found]:
-            vector, column = _by_rank(op)
-            is_plain = _is_plain_column(column, layer_paths) or _is_weighed_sum(op, vector, column)
-            is_asked = _made_by(vector) is _made_by(column) or not is_plain or _is_grid(vector, column)
-            is_square = _is_square(op)
-            unasked = {} if (is_asked and not is_square) or _is_averaged(op, ids) else {"unasked": True}
-            shape = {"axes": [], "square": True} if is_square else {"axes": vector.shape.as_list()[1:]}
-            found.append({"type": op.type, "name": op.name, "source": source, **shape, **unasked})
-    return found[:SLIPS_MAX]
 
 
 def _reshapes_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -507,88 +472,6 @@ def _reshapes_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
             one = {**place, "input_shape": before, "output_shape": after}
             found.setdefault(repr(one), {"name": op.name, **one})
     return list(found.values())[:SLIPS_MAX]
-
-
-def _by_rank(op: Any) -> list[Tensor]:
-    return sorted(op.inputs, key=lambda one: int(one.shape.rank))
-
-
-_UNARY: Final = frozenset(
-    {
-        "Abs",
-        "Cast",
-        "Exp",
-        "Identity",
-        "Log",
-        "Neg",
-        "Relu",
-        "Sigmoid",
-        "Softplus",
-        "Sqrt",
-        "Square",
-        "StopGradient",
-        "Tanh",
-    }
-)
-
-
-def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12) -> bool:
-    """Whether a column ``[n, 1, ...]`` is one as it comes from a layer, from the data or out of a wider table.
-
-    What is picked from each row of a table, as the score of an action, is one, by its place or by a sum over ones and
-    zeros, and so is the gradient with respect to a column. Not where it was made one in the step by a `Reshape`, or by
-    another sum that keeps its axis, as in distances of all.
-    """
-    op = column.op
-    if layer_of(op.name, layer_paths) or op.type in ("Placeholder", "Split", "SplitV") or _is_gradient(op):
-        return True
-    if op.type in _MAKING_COLUMNS:
-        return bool(_MAKING_COLUMNS[op.type](op))
-    if op.type not in _UNARY | _ELEMENTWISE | COMPARING | {"SelectV2"} or not depth:
-        return False
-    columns = [one for one in op.inputs if one.shape.rank == column.shape.rank]
-    # An axis that is added to fit a column asks for no pairs: `prediction - y[:, None]`.
-    return any(_is_plain_column(one, layer_paths, depth - 1) for one in columns)
-
-
-def _is_pick(op: Any) -> bool:
-    """Whether a sum is one of a table times a one in each row."""
-    product = op.inputs[0].op
-    made = (passed(one, {"Cast", "Identity"}) for one in product.inputs)
-    return product.type == "Mul" and any(one.type == "OneHot" for one in made)
-
-
-_MAKING_COLUMNS: Final[Mapping[str, Callable[[Any], bool]]] = {
-    "GatherV2": lambda op: op.get_attr("batch_dims") > 0,
-    "MatMul": lambda op: op.inputs[1].op.type == "ReadVariableOp",  # a kernel's: of a model that is not watched
-    "StridedSlice": lambda op: op.get_attr("new_axis_mask") == 0,
-    "Sum": _is_pick,
-}
-"""Whether what makes a column of a wider table makes a plain one."""
-
-
-def _is_weighed_sum(op: Any, vector: Tensor, column: Tensor) -> bool:
-    """Whether the sums over each row are multiplied by data, or by what no gradient passes, as an advantage is.
-
-    These are weights of rows. Distances of all pairs and cosines have a sum on either side.
-    """
-    return op.type == "Mul" and column.op.type == "Sum" and vector.op.type in ("Placeholder", "StopGradient")
-
-
-def _is_grid(vector: Tensor, column: Tensor) -> bool:
-    """Whether the vector is the same in every step, and neither has weights behind it: a curve for each sample."""
-    made = list(behind([vector.op], through=None))
-    ends = (op for op in made if op.type in GIVEN)
-    is_fixed = all(find_outer(op.outputs[0]) is not None for op in ends) and not any("Random" in op.type for op in made)
-    return is_fixed and not any(reads_variable(one, None) for one in (vector, column))
-
-
-_SUMS: Final = frozenset({"Add", "AddV2", "Identity", "Neg", "Sub"})
-
-
-def _is_averaged(op: Any, forward: Set[int]) -> bool:
-    """Whether a sum of a column and a vector goes into a mean at once: that is the sum of both means."""
-    return op.type in _SUMS and goes_into(op, forward, {"Mean"}, through=_SUMS)
 
 
 def _turns(op: Any) -> bool:
@@ -688,32 +571,6 @@ _READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd
 def _cuts(op: Any) -> bool:
     is_number = any(one.dtype.is_floating or one.dtype.is_complex for one in op.outputs)
     return op.type in _CUTS or not is_number
-
-
-def _is_square(op: Any) -> bool:
-    """Whether it is given a table ``[n, n]`` and another ``[n, n, 1]``: no axis meets its own."""
-    vector, column = (one.shape.as_list() for one in _by_rank(op))
-    return len(vector) == 2 and vector[0] == vector[1] != 1 and column == [*vector, 1]
-
-
-def _crosses(op: Any) -> bool:
-    """Whether an operation of two tensors, element by element, is given a column and a vector as long as it.
-
-    Their elements may have further axes, the same: ``[n, 1, 24]`` and ``[n, 24]``. Or it is a table of all pairs, and
-    one with an axis more, of length 1: ``[n, n]`` and ``[n, n, 1]``.
-    """
-    if op.type not in _ELEMENTWISE or any(one.shape.rank is None for one in op.inputs):
-        return False
-    vector, column = _by_rank(op)
-    (n, *axes), of_column = vector.shape.as_list() or [1], column.shape.as_list()
-    is_of_columns = n != 1 and None not in axes and of_column == [n, 1, *axes]
-    if not is_of_columns and not _is_square(op):
-        return False
-    made_by = column.op
-    while made_by.type in ("Cast", "Identity"):
-        made_by = made_by.inputs[0].op
-    adds_axis = made_by.type == "StridedSlice" and made_by.get_attr("new_axis_mask") != 0
-    return not (adds_axis or made_by.type == "ExpandDims")
 
 
 def _sources(op: Any) -> list[Any]:

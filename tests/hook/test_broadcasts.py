@@ -47,6 +47,31 @@ def of_value(y, predicted):
     return tf.reduce_mean(tf.square(0.9 * y - chosen))  # line of the value
 
 
+def advantage_of(values, returns):
+    return tf.stop_gradient(returns - values)  # line of the advantage
+
+
+def of_advantage(y, predicted):
+    """A function that is given a vector and, by the one that calls it, a column."""
+    values, scores = (tf.expand_dims(one, 1) for one in tf.unstack(tf.concat([predicted, -predicted], 1), axis=1))
+    return -tf.reduce_sum(tf.math.log_sigmoid(scores) * advantage_of(values, 0.9 * y))
+
+
+def distances_of(some, others):
+    return tf.exp(-tf.square(some - others))
+
+
+def of_kernel(y, predicted):
+    """A function for all pairs, that an axis is added for: a table of a kernel."""
+    table = distances_of(tf.expand_dims(tf.squeeze(predicted, 1), 1), y)
+    return tf.reduce_mean(tf.linalg.matvec(table, y))
+
+
+def of_own_kernel(y, predicted):
+    points = tf.squeeze(predicted, 1)
+    return tf.reduce_mean(distances_of(points[:, None], points)) + 0 * tf.reduce_sum(y)
+
+
 def of_margins(y, predicted):
     """All pairs of scores of shape [n, 1]: [n, n, 1]."""
     above = tf.cast(y[:, None] > y[None, :], tf.float32)
@@ -152,8 +177,9 @@ WRONG = {
     of_one_hot: "line of the choice",
     of_value: "line of the value",
     of_margins: "line of the margins",
+    of_advantage: "line of the advantage",
 }
-RIGHT = [of_right_margins, of_squeezed, of_columns, of_pairs, of_levels]
+RIGHT = [of_kernel, of_own_kernel, of_right_margins, of_squeezed, of_columns, of_pairs, of_levels]
 
 
 class Shifted(keras.layers.Layer):
