@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
-from gradwatch.peeking import sees_later
+from gradwatch.peeking import keeps_times, sees_later
 from gradwatch.protocol import (
     BLANK_PLACE,
     LEAKED_PLACES,
@@ -93,11 +93,12 @@ def find_leaked(compared: Compared) -> Tensor:
     Of a sequence ``[n, time, features]``, or of integers ``[n, time]``, only the last time is looked at, unless it is a
     window of a series: to remember the first may be the task, and each but the last of a text's next words stands in
     the text. An input of one number is left out (a condition of the model, such as the label of an image), and so is
-    one of the target's own form (what an autoencoder is given), unless both are integers: then it is asked whether they
-    are the same. Of either kind it is asked whether the target is one step ahead of what a model is given that sees all
-    steps. A reward is no target, and what a step draws at random, the input with the target, is no data: a network is
-    to find again what another one was given. So it is where another target is one answer for all samples, as a judge of
-    what was made of the input is to give.
+    one of the target's own form (what an autoencoder is given), unless both are integers, or ones among zeros, and what
+    is compared with the target is made of each time itself: then it is asked whether they are the same. Of either kind
+    it is asked whether the target is one step ahead of what a model is given that sees all steps. A reward is no
+    target, and what a step draws at random, the input with the target, is no data: a network is to find again what
+    another one was given. So it is where another target is one answer for all samples, as a judge of what was made of
+    the input is to give.
     Where two of what enters must differ, it is asked of each two of one form whether they are the same in nearly all
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
@@ -161,9 +162,16 @@ def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor
     if (columns := _columns(values, target, is_window=is_window)) is not None:
         place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
         return (tf.where(place < TRUNCATED_PLACE, place, 0.0) if is_window else place), sign
+    outputs = [one.output for one in compared.pairs if one.target is target]
     if _are_words(values, target):
-        is_seen = any(one.target is target and sees_later(one.output, values) for one in compared.pairs)
-        return _place_of_all(values, target, is_next_seen=is_seen), sign
+        is_seen = any(sees_later(output, values) for output in outputs)
+        is_kept = not outputs or any(keeps_times(output, values) for output in outputs)
+        sign = 1.0 if outputs else sign
+        return _place_of_all(values, target, is_next_seen=is_seen, is_kept=is_kept), sign
+    if _are_codes(values, target) and any(keeps_times(output, values) for output in outputs):
+        words, asked = (tf.argmax(one, axis=-1) for one in (values, target))
+        place = _place_of_all(words, asked, is_next_seen=False)
+        return tf.where(_is_one_hot(values) & _is_one_hot(target), place, 0.0), 1.0
     return None
 
 
@@ -251,6 +259,18 @@ def _are_words(values: Tensor, target: Tensor) -> bool:
     return all(one.shape.rank == 2 and one.dtype.is_integer for one in (values, target))
 
 
+def _are_codes(values: Tensor, target: Tensor) -> bool:
+    """Whether both are a batch of sequences of the same numbers of real ones, ``[n, time, features]``."""
+    are_series = all(one.shape.rank == 3 and one.dtype.is_floating for one in (values, target))
+    return are_series and values.shape[1:].is_compatible_with(target.shape[1:]) and (values.shape[-1] or 0) > 1
+
+
+def _is_one_hot(codes: Tensor) -> Tensor:
+    """Whether of the numbers of each time one is 1 and all others are 0."""
+    is_one = tf.reduce_sum(tf.cast(codes == 1, tf.int32), axis=-1) == 1
+    return tf.reduce_all(is_one) & tf.reduce_all((codes == 0) | (codes == 1))
+
+
 def _is_series_seen(values: Tensor, target: Tensor, pairs: Sequence[Pair]) -> bool:
     """Whether both are real numbers of the same times, and what is compared with the target sees later ones.
 
@@ -280,10 +300,11 @@ def _place_of_next(values: Tensor, target: Tensor) -> Tensor:
     return tf.where(is_known, tf.where(is_next, float(NEXT_PLACE), 0.0), _NAN)
 
 
-def _place_of_all(values: Tensor, target: Tensor, *, is_next_seen: bool) -> Tensor:
+def _place_of_all(values: Tensor, target: Tensor, *, is_next_seen: bool, is_kept: bool = True) -> Tensor:
     """`LEAKED_PLACES` where sequences of integers are their own targets, else 0; NaN where they are all alike.
 
-    And `NEXT_PLACE` where each time's target is the number of the next time, if the model sees that.
+    Only if the model keeps their times, that is. And `NEXT_PLACE` where each time's target is the number of the next
+    time, if the model sees that.
     """
     values, target = tf.cast(values, tf.int64), tf.cast(target, tf.int64)
     n, n_times = tf.unstack(tf.minimum(tf.shape(values), tf.shape(target)))
@@ -292,7 +313,7 @@ def _place_of_all(values: Tensor, target: Tensor, *, is_next_seen: bool) -> Tens
     is_next = tf.reduce_all(values[:n, 1:n_times] == target[:n, : n_times - 1]) & (n_times > 1)
     place = tf.where(is_next & is_next_seen, float(NEXT_PLACE), 0.0)
     is_known = (n >= SAMPLES_MIN) & tf.reduce_any(target != target[:1])
-    return tf.where(is_known, tf.where(is_same, float(LEAKED_PLACES), place), _NAN)
+    return tf.where(is_known, tf.where(is_same & is_kept, float(LEAKED_PLACES), place), _NAN)
 
 
 def _last(target: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.shifted import OF_TIME, ends_of
 from gradwatch.walk import SHAPES, given_of, passed, reads_variable
 
-__all__ = ["find_peeking", "sees_later"]
+__all__ = ["find_peeking", "keeps_times", "sees_later"]
 
 WAY_MAX: Final = 5000
 """Operations that are looked at behind one tensor."""
@@ -37,6 +37,9 @@ SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"}
 REDUCING: Final = frozenset({"Max", "Mean", "Min", "Sum"})
 """What gives one number for all times, or for all features: the numbers themselves go on beside a norm."""
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"})
+LOOPS: Final = frozenset({"StatelessWhile", "While"})
+POOLING: Final = frozenset({"AvgPool", "MaxPool", *REDUCING})
+"""What makes fewer times of many."""
 Tensor = Any  # tensorflow ships no types
 
 
@@ -117,6 +120,45 @@ def sees_later(output: Tensor, sequence: Tensor, n_times: int | None = None) -> 
         False also where a mask is used, unless it hides what was before, or where that cannot be seen from here.
     """
     return _find_mixing(output, sequence, n_times) is not None
+
+
+def keeps_times(output: Tensor, sequence: Tensor) -> bool:
+    """Whether each time of an output may be made of the same time of a sequence, and not of summaries alone.
+
+    Args:
+        output: a symbolic tensor ``[n, time, ...]``.
+        sequence: one of the same graph, ``[n, time, ...]``.
+
+    Returns:
+        False where all that goes on from the sequence is the last state of a loop, a mean, fewer times, or what an
+        attention of others makes of it.
+    """
+    if not (tf.is_symbolic_tensor(output) and tf.is_symbolic_tensor(sequence)):
+        return False
+    behind = _walk([output.op], _sources)
+
+    def following(op: Any) -> list[Any]:
+        return [user for user in _users(op) if id(user) in behind and _hands_on(op, user)]
+
+    starts = [user for user in sequence.consumers() if id(user) in behind and not _is_summary(user)]
+    return id(output.op) in _walk(starts, following)
+
+
+def _hands_on(op: Any, user: Any) -> bool:
+    """Whether what an operation makes of one that keeps times may keep them."""
+    if op.type in LOOPS:
+        return bool(user.type == "TensorListStack")
+    if user.type in LOOPS:
+        return bool(op.type == "TensorListFromTensor")
+    return not _is_summary(user)
+
+
+def _is_summary(op: Any) -> bool:
+    if op.type in {"MatMul", *PRODUCTS}:
+        return not any(reads_variable(one, SAME) for one in op.inputs)
+    if op.type == "Conv2D":
+        return bool(max(op.get_attr("strides")) > 1)
+    return op.type in POOLING or (op.type == "StridedSlice" and op.get_attr("shrink_axis_mask") != 0)
 
 
 def _find_mixing(output: Tensor, sequence: Tensor, n_times: int | None) -> Any | None:

@@ -72,8 +72,9 @@ N_BAD_ROWS: Final = 8
 """The first rows of a batch with a non-finite element that are named; all are counted."""
 LEAKED_PLACES: Final = 4_096
 """The scalar ``leaked`` is so many times the number of an input, plus the number of its column that is the target,
-counted from 1; negative where the column is that of a sequence's last time, or, where it is `LEAKED_PLACES` itself,
-where all of a sequence of integers is its own target."""
+counted from 1; negative where the column is that of a sequence's last time. Where it is `LEAKED_PLACES` itself, all of
+a sequence of integers, or of ones among zeros, is its own target; negative where it is not known whether the model
+keeps each time of it."""
 NEXT_PLACE: Final = LEAKED_PLACES - 1
 """In place of the column: each target of a sequence of integers is its next number, and the model sees that."""
 SAME_PLACE: Final = LEAKED_PLACES - 2

@@ -97,7 +97,7 @@ class LeakedRule:
             self._differed |= not self._is_of_two
             if self._pairs == "returns" and self._is_of_two and self._differed:
                 continue  # a policy that has come to do nothing stays where it is
-            if place and (self._keeps_time or self._has_others or not self._is_whole):
+            if place and (self._keeps_time or self._has_others or not self._is_whole or self._is_kept):
                 self._note(step)
 
     @property
@@ -107,6 +107,11 @@ class LeakedRule:
     @property
     def _is_whole(self) -> bool:
         return abs(self._place) % LEAKED_PLACES == 0
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether a model is known to keep each time of a sequence that is its own target."""
+        return self._is_whole and self._place > 0
 
     @property
     def _is_of_window(self) -> bool:
@@ -133,7 +138,7 @@ class LeakedRule:
         """Whether the loss came down, as far as it is known, or need not."""
         if self._is_of_two or self._is_blank or self._is_twice or self._is_masked:
             return True
-        if self._is_whole and not self._keeps_time:
+        if self._is_whole and not self._keeps_time and not self._is_kept:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
         return np.isnan(self._start) or bool(np.mean(self._losses) <= LEARNED_SHARE * self._start)
 
@@ -161,7 +166,7 @@ class LeakedRule:
                     number=number,
                     column=column % self._n_features if self._is_of_window else column,
                     time=column // self._n_features if self._is_of_window else -1,
-                    is_last=self._place < 0,
+                    is_last=self._place < 0 and not self._is_whole,
                     is_whole=self._is_whole,
                     is_next=abs(self._place) % LEAKED_PLACES == NEXT_PLACE,
                     pairs=self._pairs if self._is_of_two else "",
