@@ -340,7 +340,9 @@ class Intake:
                 has_inputs = True
             if note.is_certain or (id(own.op) in step.ops and not _uses_weight(way.ops)):
                 found.append((note.role, note.path, leaf))
-                known |= {id(walk.find_here(part)) for part in _parts(leaf)}
+                here = [walk.find_here(part) for part in _parts(leaf)]
+                # What the step only gave another form, as `y[:, None]`, is what it was given, and no second one.
+                known |= {id(form) for one in here if one is not None for form in _forms(one)}
         for tensor in self._enter(step.given.values(), walk):
             if id(tensor) not in known:
                 is_input = not has_inputs or id(tensor) in above_inputs or tensor.shape.rank == 0
@@ -410,6 +412,21 @@ class _Walk:
             pairs = getattr(op.graph, "captures", ())
             self._captures[id(op.graph)] = {id(inner.op): outer for outer, inner in pairs}
         return self._captures[id(op.graph)].get(id(op))
+
+
+def _forms(tensor: Tensor) -> Iterator[Tensor]:
+    """A tensor of a graph, and what it was before it was given another form, with the same numbers in order."""
+    yield tensor
+    while _is_another_form(tensor.op):
+        tensor = tensor.op.inputs[0]
+        yield tensor
+
+
+def _is_another_form(op: Any) -> bool:
+    if op.type != "StridedSlice":
+        return op.type in {"ExpandDims", "Identity", "Reshape", "Squeeze"}
+    before, after = ([n for n in shape if n != 1] for shape in (op.inputs[0].shape, op.outputs[0].shape))
+    return bool(op.get_attr("new_axis_mask")) and before == after and op.get_attr("shrink_axis_mask") == 0
 
 
 def _is_equal(tensor: Tensor, leaf: Any) -> bool:

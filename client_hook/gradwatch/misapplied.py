@@ -45,6 +45,8 @@ BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
 POSITIVE: Final = frozenset({"Abs", "Exp", "Relu", "Sigmoid", "Softplus", "Square"})
 """Functions that make a rate of a score."""
 SCORES: Final = frozenset({"Add", "AddV2", "BiasAdd", "MatMul"})
+OF_EACH: Final = POSITIVE - {"Abs", "Square"}
+"""Of them, those that a last layer has."""
 BOUND_MAX: Final = 1e-3
 IMPROBABLE: Final = frozenset({"Elu", "LeakyRelu", "Relu", "Selu", "Tanh"})
 """Functions that give what no probability is, below 0 or above 1. A bound of relus may make a sigmoid."""
@@ -99,7 +101,7 @@ def find_twice(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
 
 
 def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    """Divergences, ``p log(p / q)``, that bound their probabilities and are given scores or logarithms for them.
+    """Divergences, ``p log(p / q)``, that bound their probabilities and are given what does not add up to 1.
 
     Args:
         forward: the operations of a step on the way to its loss, in the order in which they run.
@@ -107,14 +109,16 @@ def find_scores(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
 
     Returns:
         Type (``Log``), name, layer and source line of the first, and ``scores``: the type of what makes what it is
-        given: a ``LogSoftmax``, or a sum or a product with a kernel.
+        given: a ``LogSoftmax``, a sum or a product with a kernel, or a function of each score by itself. That may be
+        right for probabilities of their own, which are held to ``1 - p`` too.
     """
     for op in forward:
         quotient = op.inputs[0].op if op.type == "Log" else None
         if quotient is None or quotient.type != "RealDiv":
             continue
         made = [_bounded_by(one) for one in quotient.inputs]
-        scores = next((one for one in reversed(made) if one is not None and _is_score(one)), None)
+        ways = zip(reversed(made), reversed(quotient.inputs), strict=True)
+        scores = next((op for op, given in ways if op is not None and (_is_score(op) or _is_each(op, given))), None)
         if None not in made and scores is not None:
             return [slip_of(op, layer_paths) | {"source": source_of(op), "scores": scores.type}]
     return []
@@ -307,6 +311,14 @@ def _is_score(op: Any) -> bool:
     """Whether it gives numbers of any size: the logarithms of a softmax, or what a kernel or a bias is the last of."""
     is_weighed = op.type in SCORES and any(reads_variable(one, PASSING) for one in op.inputs)
     return bool(op.type == "LogSoftmax" or is_weighed)
+
+
+def _is_each(op: Any, probabilities: Tensor) -> bool:
+    """Whether a function of each of several scores made these, and what is left of them to 1 is never asked for."""
+    if op.type not in OF_EACH or (probabilities.shape[-1] or 0) < 2:
+        return False
+    rests = [user for user in probabilities.consumers() if user.type == "Sub"]
+    return _is_score(passed(op.inputs[0], PASSING)) and not any(one.inputs[1] is probabilities for one in rests)
 
 
 def find_straight(ops: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ from gradwatch.joined import find_joined
 from gradwatch.latent import find_codes, find_one_sided, find_spread, find_widened
 from gradwatch.least import find_least
 from gradwatch.linear import find_linear
+from gradwatch.lone import find_lone
 from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
 from gradwatch.masked import find_masked
 from gradwatch.misapplied import (
@@ -396,6 +397,7 @@ def find_slips(
         lambda: find_waves(forward, layer_paths),
         lambda: find_normed(forward, outputs, layer_paths),
         lambda: find_dotted(forward, outputs, layer_paths),
+        lambda: find_lone(forward, layer_paths),
         lambda: find_doubled(forward, outputs, layer_paths),
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),

@@ -121,6 +121,20 @@ def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
 SWAPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "swapped": True}
 FOCAL = {"type": "Pow", "name": "pow", "layer": "", "source": SOURCE, "focal": 2.0}
 SOLE = {"type": "SoftmaxCrossEntropyWithLogits", "name": "loss", "layer": "", "source": SOURCE, "sole": True}
+LONE = {"type": "Sum", "name": "sum", "layer": "", "source": SOURCE, "lone": "length"}
+
+
+def test_single_numbers_that_are_normalised_by_themselves() -> None:
+    """Told where little is learned, by the line or the layer; where the rest of a model learns, it may be so."""
+    for lone, layer, words in (
+        ("length", "", "Vectors of a single number are scaled to length 1: only its sign is left (train.py:7)"),
+        ("mean", "norm", "norm normalises a single number by itself: what it gives is the same for every input"),
+    ):
+        slip = LONE | {"lone": lone, "layer": layer, "source": None if layer else SOURCE}
+        (found,) = run_of(LEVEL, slips=[slip]).feed().findings()
+        assert (found.kind, found.layer or "") == ("loss_plateau", layer)
+        assert found.title.startswith(words)
+        assert run_of(FALLING, slips=[slip]).feed().findings() == []
 
 
 @pytest.mark.parametrize("slip", [UNSHOWN, ATTRACTED, CANCELLED, UNDETACHED, SWAPPED, FOCAL, SOLE])

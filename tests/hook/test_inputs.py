@@ -265,6 +265,16 @@ def test_custom_loop(watch, read, compiler, made):
     assert_entered(watched, read(watched), expected)
 
 
+@pytest.mark.parametrize(
+    "form", [lambda y: y[:, None], lambda y: tf.reshape(y, (-1, 1)), lambda y: tf.expand_dims(y, 1)]
+)
+def test_a_target_that_the_step_gives_another_form_is_one(watch, read, form):
+    model, optimizer = regression(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    run(tf.function, step_of(model, optimizer, lambda x, y: MSE(form(y), model(x, training=True))), X, Y[:, 0])
+    assert_entered(watched, read(watched), {"input": parts(X), "target": parts(Y[:, :1])})
+
+
 @pytest.mark.parametrize("compiler", [tf.function, LOOPS["tf.function, jit"]], ids=["graph", "jit"])
 def test_a_loss_by_hand_has_its_targets_by_their_arguments_names(watch, read, compiler):
     model, optimizer = regression(), keras.optimizers.SGD(0.01)

@@ -258,6 +258,12 @@ def of_sigmoids(scores: Any) -> Any:
     return divergence(tf.nn.softmax(scores[:, ::-1]), tf.nn.sigmoid(scores))
 
 
+def of_labels_apart(scores: Any) -> Any:
+    """Of each label by itself, and of what is left of it to 1."""
+    p, q = (tf.clip_by_value(tf.nn.sigmoid(one), 1e-7, 1.0) for one in (scores[:, ::-1], scores))
+    return tf.reduce_mean(p * tf.math.log(p / q) + (1.0 - p) * tf.math.log((1.0 - p) / (1.0 - q)))
+
+
 def learn(watch: Callable[..., Any], loss_of: Callable[[Any], Any], n_steps: int = 2) -> Any:
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "tanh"), layers.Dense(3)])
@@ -276,22 +282,27 @@ def learn(watch: Callable[..., Any], loss_of: Callable[[Any], Any], n_steps: int
 
 
 @pytest.mark.parametrize(
-    ("loss_of", "is_of_logarithms"), [(of_logits, False), (to_logits, False), (of_logarithms, True)]
+    ("loss_of", "scores"),
+    [(of_logits, "BiasAdd"), (to_logits, "BiasAdd"), (of_logarithms, "LogSoftmax"), (of_sigmoids, "Sigmoid")],
 )
-def test_a_divergence_of_scores(watch, read, loss_of, is_of_logarithms):
+def test_a_divergence_of_scores(watch, read, loss_of, scores):
     (found,) = [one for one in found_in(read(learn(watch, loss_of))) if "scores" in one]
-    assert (found["scores"] == "LogSoftmax") == is_of_logarithms
+    assert found["scores"] == scores
     assert found["source"]["line"] == find_line("divergence", sys.modules[__name__])
 
 
-@pytest.mark.parametrize("loss_of", [of_probabilities, of_sigmoids])
+@pytest.mark.parametrize("loss_of", [of_probabilities, of_labels_apart])
 def test_a_divergence_of_probabilities(watch, read, loss_of):
     assert not [one for one in found_in(read(learn(watch, loss_of))) if "scores" in one]
 
 
 @pytest.mark.parametrize(
     ("loss_of", "cause"),
-    [(of_logits, "Missing softmax before the KL divergence"), (of_logarithms, "KL divergence takes prob")],
+    [
+        (of_logits, "Missing softmax before the KL divergence"),
+        (of_logarithms, "KL divergence takes prob"),
+        (of_sigmoids, "sigmoid in place of a softmax before the KL divergence"),
+    ],
 )
 def test_a_divergence_of_scores_is_told_with_its_cause(watch, read, loss_of, cause):
     findings = diagnose(read(learn(watch, loss_of, 130))).findings()

@@ -240,7 +240,7 @@ _SEEN_IN_LOSS: Final = frozenset(
     {
         *(SlipKind.CROSSING, SlipKind.RESHAPE, SlipKind.BACKWARDS, SlipKind.REPEATED, SlipKind.APART, SlipKind.LINEAR),
         *(SlipKind.NORMED, SlipKind.WAVES, SlipKind.UNORDERED, SlipKind.UNPASSED, SlipKind.UNCALLED),
-        *(SlipKind.DIMMED, SlipKind.TOWERS, SlipKind.UNSTOPPED, SlipKind.MASK, SlipKind.CUT),
+        *(SlipKind.DIMMED, SlipKind.TOWERS, SlipKind.UNSTOPPED, SlipKind.MASK, SlipKind.CUT, SlipKind.LONE),
     }
 )
 """Slips that may be meant, by those who learn with them. Of any other a loss tells nothing: that of a policy, one whose

@@ -1402,6 +1402,8 @@ class SlipKind(Enum):
     """An attention sees the padding alone."""
     SOLE = auto()
     """A cross-entropy over classes gets one number of a sample."""
+    LONE = auto()
+    """A single number is normalised by itself."""
     FOCAL = auto()
     """A focal loss weighs the samples most which are right."""
     SWAPPED = auto()
@@ -1447,6 +1449,7 @@ _BY_FIELD: Final = {
     "swapped": SlipKind.SWAPPED,
     "focal": SlipKind.FOCAL,
     "sole": SlipKind.SOLE,
+    "lone": SlipKind.LONE,
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,
     "returns": SlipKind.RETURNED,

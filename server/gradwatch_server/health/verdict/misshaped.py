@@ -148,6 +148,11 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+LONE_LENGTH_CODE: Final = """\
+model.compile(optimizer, loss="mse")        # a cosine compares directions of vectors, not single numbers"""
+LONE_MEAN_CODE: Final = """\
+x = tf.keras.layers.Dense(16)(x)            # several features first
+x = tf.keras.layers.LayerNormalization()(x)"""
 NORMED_CODE: Final = """\
 tf.math.l2_normalize(x, axis=-1)            # or tf.norm(x, axis=-1, keepdims=True)"""
 DOTTED_CODE: Final = """\
@@ -156,6 +161,10 @@ SUMMED_CODE: Final = """\
 dy_dt = tape.batch_jacobian(y, t)[..., 0]       # y: [n, k], t: [n, 1]; gives [n, k]"""
 DIVERGING_CODE: Final = """\
 kl_divergence(tf.nn.softmax(teacher_logits), tf.nn.softmax(student_logits))     # a temperature divides the logits"""
+SOFTMAX_CODE: Final = """\
+tf.keras.layers.Dense(n_classes, activation="softmax")         # the shares of a sample add up to 1"""
+FUNCTIONS_OF_EACH: Final = frozenset({"Exp", "Relu", "Sigmoid", "Softplus"})
+"""Functions that a last layer takes of each score by itself."""
 COOLED_CODE: Final = """\
 logits = tf.matmul(a, b, transpose_b=True) / temperature       # a, b: unit length; temperature: 0.05 to 0.5"""
 NEGATED_CODE: Final = """\
@@ -974,6 +983,39 @@ def _say_sole(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"A cross-entropy over classes gets one number per sample{place}",
         "Its softmax is always 1, and so the loss is always 0.",
         advise_sole(),
+    )
+
+
+def _say_lone(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    layer = lead.slip["layer"]
+    place = _say_place(lead, layer or "the loss")
+    if lead.slip["lone"] == "length":
+        return (
+            f"Vectors of a single number are scaled to length 1: only its sign is left{place}",
+            "The axis along which the squares are summed has length 1, so each number is divided by its own size.",
+            Hypothesis(
+                f"A cosine or a unit length of one number is 1 or -1{place}",
+                0.9,
+                "How large a prediction or a feature is no longer counts, and its sign has no gradient: next to "
+                "nothing is learned.",
+                "For one number per sample use a loss of its size, such as a mean squared error. A vector's length "
+                "is taken along its features.",
+                LONE_LENGTH_CODE,
+            ),
+        )
+    what = layer or "A layer"
+    return (
+        f"{what} normalises a single number by itself: what it gives is the same for every input{place}",
+        "The axis along which mean and variance are taken has length 1. A number minus its own mean is 0.",
+        Hypothesis(
+            f"{what} normalises along an axis of one element",
+            0.95,
+            "Whatever comes in, 0 comes out, plus the layer's own bias. Nothing of the input passes, and no gradient "
+            "comes back.",
+            "Normalise along an axis with several features, put the layer behind one that makes several, or scale the "
+            "data once with the mean and the deviation of the training set.",
+            LONE_MEAN_CODE,
+        ),
     )
 
 
@@ -1859,7 +1901,10 @@ def _say_summed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place = say_line(lead.slip.get("source"))
-    is_of_logarithms = lead.slip["scores"] == "LogSoftmax"
+    scores = lead.slip["scores"]
+    is_of_logarithms = scores == "LogSoftmax"
+    if scores in FUNCTIONS_OF_EACH:
+        return _say_unshared(scores.lower(), place)
     what = "log-probabilities" if is_of_logarithms else "logits"
     given = "the logarithm of a softmax" if is_of_logarithms else "the raw output of a last layer"
     return (
@@ -1876,6 +1921,21 @@ def _say_diverging(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "negative.",
             "Apply softmax to both inputs.",
             DIVERGING_CODE,
+        ),
+    )
+
+
+def _say_unshared(function: str, place: str) -> tuple[str, str, Hypothesis]:
+    return (
+        f"KL divergence gets numbers that need not add up to 1: each is the {function} of one score{place}",
+        f"The loss is sum(p * log(p / q)), and q is the {function} of each score by itself, not a softmax of all.",
+        Hypothesis(
+            f"{function} in place of a softmax before the KL divergence{place}",
+            0.9,
+            "Each share that grows lowers this loss, whatever the target is, as nothing takes from the others: all "
+            "outputs go up.",
+            "Take a softmax over the classes.",
+            SOFTMAX_CODE,
         ),
     )
 
@@ -2302,6 +2362,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.SWAPPED: _say_swapped,
     SlipKind.FOCAL: _say_focal,
     SlipKind.SOLE: _say_sole,
+    SlipKind.LONE: _say_lone,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
     SlipKind.DOTTED: _say_dotted,
