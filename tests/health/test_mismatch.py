@@ -40,6 +40,8 @@ def data(task: str) -> tuple[np.ndarray, np.ndarray]:
         return x, np.eye(4, dtype="float32")[score.argmax(-1)]
     if task == "from 1":
         return x, np.eye(5, dtype="float32")[score.argmax(-1) + 1][:, :4]
+    if task == "some":  # a third has none
+        return x, np.where(random.random((N, 1)) < 1 / 3, 0, np.eye(4, dtype="float32")[score.argmax(-1)])
     if task == "labels":  # two of a sample, on the average
         return x, (score > 0).astype("float32")
     return x, (score[:, :1] > 0).astype("float32")
@@ -119,6 +121,16 @@ def of_each_beside_epsilon(y: Any, p: Any) -> Any:
     return -tf.reduce_mean(y * tf.math.log(p + 1e-7) + (1.0 - y) * tf.math.log(1.0 - p + 1e-7))
 
 
+def by_hand(y: Any, scores: Any) -> Any:
+    """Bounded, of probabilities that it makes itself."""
+    p = tf.nn.softmax(scores)
+    return -tf.reduce_mean(tf.reduce_sum(y * tf.math.log(tf.clip_by_value(p, 1e-7, 1.0)), axis=-1))
+
+
+def of_logarithms(y: Any, scores: Any) -> Any:
+    return -tf.reduce_mean(tf.reduce_sum(y * tf.nn.log_softmax(scores), axis=-1))
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("task", "output", "loss_fn", "mismatch", "title"),
@@ -187,6 +199,14 @@ def of_each_beside_epsilon(y: Any, p: Any) -> Any:
             "from 1", lambda: dense(4), of_scores_and_one_hot, "no label", "Many samples have no label at all",
             id="classes from 1, scores",
         ),
+        pytest.param(
+            "from 1", lambda: dense(4), by_hand, "classes from 1", "Class 0 never occurs, and many samples have no",
+            id="classes from 1, by hand",
+        ),
+        pytest.param(
+            "from 1", lambda: dense(4), of_logarithms, "classes from 1", "Class 0 never occurs, and many samples have",
+            id="classes from 1, of logarithms",
+        ),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(form: str, task: str, output: Any, loss_fn: Any, mismatch: str, title: str) -> None:
@@ -213,12 +233,6 @@ def of_those_with_a_label(y: Any, scores: Any) -> Any:
     return tf.reduce_sum(entropy) / (tf.reduce_sum(has_one) + 1e-6)
 
 
-def by_hand(y: Any, scores: Any) -> Any:
-    """Bounded, of probabilities that it makes itself."""
-    p = tf.nn.softmax(scores)
-    return -tf.reduce_mean(tf.reduce_sum(y * tf.math.log(tf.clip_by_value(p, 1e-7, 1.0)), axis=-1))
-
-
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("task", "output", "loss_fn"),
@@ -234,6 +248,7 @@ def by_hand(y: Any, scores: Any) -> Any:
         pytest.param("one-hot", lambda: dense(4), by_hand, id="softmax in the loss"),
         pytest.param("one-hot", lambda: dense(4, "softmax"), BINARY(), id="one label, each by itself"),
         pytest.param("from 1", lambda: dense(4), of_those_with_a_label, id="those with a label alone"),
+        pytest.param("some", lambda: dense(4), of_logarithms, id="some are left out"),
         pytest.param("labels", lambda: dense(4, "sigmoid"), BINARY(), id="several labels"),
         pytest.param("labels", lambda: dense(4, "softmax"), ONE_HOT(), id="several labels that are ranked"),
         pytest.param("label", lambda: dense(1), BINARY(from_logits=True), id="one score"),

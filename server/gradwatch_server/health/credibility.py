@@ -305,6 +305,8 @@ def _is_unheard_credible(episode: Unheard | Mismatch, testimony: Testimony) -> b
 def _is_mismatch_credible(episode: Mismatch, testimony: Testimony) -> bool:
     # Scores may lie between 0 and 1 in time, and be learned as what they are taken for. Where several labels are only
     # to be ranked, p - y leads there too.
+    if episode.kind is MismatchKind.FROM_ONE:
+        return episode.lacks_first
     if episode.kind is MismatchKind.MANY_LABELS:
         return episode.n_rows >= RANKED_ROWS and _is_still_to_learn(testimony, RANKED_SHARE)
     return episode.kind is not MismatchKind.SCORES or _is_unheard_credible(episode, testimony)

@@ -36,6 +36,7 @@ from gradwatch_server.health.episode import (
     Flat,
     Growth,
     Lagging,
+    Mismatch,
     Misshaped,
     Missing,
     NonFinite,
@@ -456,9 +457,8 @@ class Engine:
                 norms_now = [testimony.known.read(KERNEL_NORM, state.number).newest or 0.0 for state in own]
                 before = math.hypot(*(state.start.kernel_norm for state in own))
                 episode.weight_factor = math.hypot(*norms_now) / before if before > 0 else math.nan
-            elif isinstance(episode, Misshaped):
-                self._complete_of_columns(episode)
-                self._complete_of_validation(episode)
+            elif isinstance(episode, (Mismatch, Misshaped)):
+                self._complete_of_inputs(episode)
             elif isinstance(episode, Unrelated):
                 episode.is_judged = self._gives_predictions(applied)
             elif isinstance(episode, Flat) and len(applied) == 1:
@@ -483,6 +483,15 @@ class Engine:
                     # Weights of samples scale a mean, and one that is scaled may come to any number.
                     n_samples = 0 if table.entering("sample_weight") else applied[0].start.n_samples
                     compare_level(episode, n_samples, n_classes, applied[0].targets, ratio, variance=variance)
+
+    def _complete_of_inputs(self, episode: Mismatch | Misshaped) -> None:
+        """What columns and validations say of a slip, or whether every class of some labels occurs but the first."""
+        if isinstance(episode, Misshaped):
+            self._complete_of_columns(episode)
+            self._complete_of_validation(episode)
+        else:
+            columns = self._columns.get((episode.stream, episode.target))
+            episode.lacks_first = columns is not None and columns.lacks_first()
 
     def _complete_of_columns(self, episode: Misshaped) -> None:
         """What the columns say of a slip: which are next to constant, or jump."""

@@ -1094,6 +1094,7 @@ class MismatchKind(Enum):
     NO_LABEL = "no label"
     SMALL_LABELS = "small labels"
     FILLED = "filled targets"
+    FROM_ONE = "classes from 1"
 
 
 @dataclass(eq=False)
@@ -1108,6 +1109,8 @@ class Mismatch(Episode):
         high: and the largest.
         label: where labels are too small, the one that is not 0.
         zero_share: where targets were filled with 0, their share when it was known.
+        target: of classes that are counted from 1, the name of the labels.
+        lacks_first: and whether the first class never occurs, as their columns tell.
     """
 
     kind: MismatchKind = MismatchKind.SCORES
@@ -1117,6 +1120,8 @@ class Mismatch(Episode):
     high: float = float("nan")
     label: float = float("nan")
     zero_share: float = float("nan")
+    target: str = ""
+    lacks_first: bool = False
 
 
 CAP: Final = "limit"

@@ -142,6 +142,12 @@ class InputColumns:
         narrow = (reach > 0) & (reach < share * reach.max())
         return np.flatnonzero(narrow).tolist(), int(np.argmax(reach))
 
+    def lacks_first(self) -> bool:
+        """Whether all columns held 0 and 1, and the first one nothing but 0."""
+        if self._n_rows < OUTLIER_ROWS or self.n_columns < 2:
+            return False
+        return bool((self._low == 0).all() and self._high[0] == 0 and (self._high[1:] == 1).all())
+
     def find_turn(self) -> tuple[int, float] | None:
         """The column that is small, but for jumps by nearly a whole turn, and what that is; None where there is none.
 

@@ -109,6 +109,13 @@ class MismatchRule:
         is_open = is_behind or self._function in (None, "linear", "softmax")
         self._is_of_softmax = is_open and any(one.type == ENTROPIES[0] for one in own)
         self._is_of_each = self._function == "softmax" and self._is_by_element and not self._is_of_softmax
+        # A loss of one's own that multiplies labels with logarithms leaves out who has none.
+        self._is_by_hand = (
+            self._function in (None, "linear", "softmax")
+            and not self._is_of_softmax
+            and not self._is_by_element
+            and any(one.type in ("LogSoftmax", "Softmax") for one in own)
+        )
         self._streaks: dict[MismatchKind, Streaks[Mismatch]] = {kind: Streaks(1) for kind in MismatchKind}
 
     @property
@@ -142,15 +149,15 @@ class MismatchRule:
                 self._look_at_scores(block, self._logarithm)
             if self._is_of_softmax and len(self._targets) == 1:
                 self._look_at_labels(block)
+            elif self._is_by_hand and len(self._targets) == 1 and not self._is_weighed:
+                is_seen, n_labels = self._count_labels(block)
+                self._step(block, MismatchKind.FROM_ONE, is_seen, n_labels <= LABELS_MAX)
             if self._n_units > 1 and self._function in (None, "linear", "softmax"):
                 self._look_at_sums(block)
 
     def _look_at_labels(self, block: Block) -> None:
         """Whether the targets are labels, several of a sample or none, where all that is given for it adds up to 1."""
-        low, high, mean, std, size = self._read(block, self._targets[0], "min", "max", "mean", "std", "n_elements")
-        (given,) = self._read(block, self._output, "n_elements")
-        is_seen = np.isfinite(mean) & np.isfinite(given)
-        n_labels = np.where(are_labels(low, high, mean, std) & (size == given), mean * self._n_classes, np.nan)
+        is_seen, n_labels = self._count_labels(block)
         are_many, are_few = n_labels >= LABELS_MIN, n_labels <= LABELS_MAX
         many, few = (
             (MismatchKind.MANY_LABELS, MismatchKind.NO_LABEL)
@@ -160,6 +167,13 @@ class MismatchRule:
         self._step(block, many, is_seen, are_many)
         if not self._is_weighed and self._n_classes > 1:  # a sample that counts for nothing needs no label
             self._step(block, few, is_seen, are_few & ~self._are_left_out(block, 1 - n_labels))
+
+    def _count_labels(self, block: Block) -> tuple[Bool, Float]:
+        """Whether targets were looked at, and how many labels a sample has on the average; NaN for other targets."""
+        low, high, mean, std, size = self._read(block, self._targets[0], "min", "max", "mean", "std", "n_elements")
+        (given,) = self._read(block, self._output, "n_elements")
+        is_seen = np.isfinite(mean) & np.isfinite(given)
+        return is_seen, np.where(are_labels(low, high, mean, std) & (size == given), mean * self._n_classes, np.nan)
 
     def _are_left_out(self, block: Block, unlabelled: Float) -> Bool:
         """``[n]`` whether so large a share of the scores has no gradient: the loss leaves out who has no label."""
@@ -251,6 +265,7 @@ class MismatchRule:
                         high=float(block.statistics[row, self._output, COLUMN["max"]]) if self._output >= 0 else np.nan,
                         label=self._label,
                         zero_share=self._zero_share if kind is MismatchKind.FILLED else math.nan,
+                        target=self._table.names[self._targets[0]] if kind is MismatchKind.FROM_ONE else "",
                     )
                 )
 
