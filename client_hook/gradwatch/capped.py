@@ -13,12 +13,15 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, parted
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
-from gradwatch.walk import goes_into, reads_variable
+from gradwatch.walk import goes_into, passed, reads_variable
 
-__all__ = ["find_bounded", "find_capped"]
+__all__ = ["find_bounded", "find_capped", "find_clipped"]
 
 PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
 """What a loss may pass between its cap and its mean: another bound, weights."""
+SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice"})
+"""What stands between a layer's output and its bounds."""
+BOUNDING: Final = frozenset({"Maximum", "Minimum"})
 MEANS: Final = frozenset({"Mean", "Sum"})
 
 
@@ -66,6 +69,35 @@ def find_bounded(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         if is_even and is_error and is_only and goes_into(op, ids, MEANS, through=PASSING | {"Abs", "Square"}):
             return [slip_of(op, layer_paths) | {"bounds": high}]
     return []
+
+
+def find_clipped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """A layer's output that the step bounds by constants; no slip by itself, as long as it lies between them.
+
+    Args:
+        forward: as for `find_capped`.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Clip``), name, the layer and the source line of the first, and ``clips``: the least and the largest
+        that is left, None where there is no such bound.
+    """
+    for op in forward:
+        if op.type not in BOUNDING or layer_of(op.name, layer_paths) or not is_own(op):
+            continue
+        bounds, tensor = {op.type: _limit_of(op)}, op.outputs[0]
+        while tensor.op.type in BOUNDING and (parts := parted(tensor.op)) is not None:
+            bounds[tensor.op.type], tensor = parts
+        given = passed(tensor, SAME)
+        layer = layer_of(given.name, layer_paths)
+        if layer and None not in bounds.values() and not any(map(_bounds, op.outputs[0].consumers())):
+            clips = [bounds.get("Maximum"), bounds.get("Minimum")]
+            return [slip_of(op, layer_paths) | {"type": "Clip", "layer": layer, "clips": clips}]
+    return []
+
+
+def _bounds(op: Any) -> bool:
+    return op.type in BOUNDING and _limit_of(op) is not None
 
 
 def _limit_of(op: Any) -> float | None:

@@ -15,6 +15,7 @@ from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
 from gradwatch.peeking import keeps_times, sees_later
 from gradwatch.protocol import (
+    ALIKE_PLACE,
     BLANK_PLACE,
     LEAKED_PLACES,
     MASKED_PLACE,
@@ -103,7 +104,8 @@ def find_leaked(compared: Compared) -> Tensor:
     samples; where label 0 is none, whether sequences of labels begin with it; where the end of a sequence is what goes
     on, whether most sequences end in zeros; where a variance is a difference, whether any digits of it are left; where
     a loss moves its targets by a step, whether they are the next numbers before that; where 0 is masked, whether it
-    stands among other numbers; and of ids that are cut to whole numbers, before all else, whether they were scaled.
+    stands among other numbers; and of ids that are cut to whole numbers, before all else, whether they were scaled. Of
+    all inputs it is asked whether every sample of the batch is the same, while the targets are not.
 
     Returns:
         A float32 scalar as `protocol.LEAKED_PLACES` tells: 0 where it is none, NaN where nothing can be told, since
@@ -132,6 +134,7 @@ def find_leaked(compared: Compared) -> Tensor:
             found = tf.where((found > 0) | (found < 0), found, tf.where(is_judged, _NAN, moved))
     if compared.is_zero_masked:
         found = _find_among(compared, found)
+    found = _find_alike(compared, found)
     found = found if compared.end_of is None else _find_padded(compared, found)
     for number, given in reversed(list(enumerate(compared.truncated))):
         if given is not None:
@@ -161,7 +164,7 @@ def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor
     sign = 1.0 if is_window or (values.shape.rank == 2 and values.dtype.is_floating) else -1.0
     if (columns := _columns(values, target, is_window=is_window)) is not None:
         place = _place(tf.cast(columns, tf.float64), tf.cast(_last(target), tf.float64))
-        return (tf.where(place < TRUNCATED_PLACE, place, 0.0) if is_window else place), sign
+        return (tf.where(place < ALIKE_PLACE, place, 0.0) if is_window else place), sign
     outputs = [one.output for one in compared.pairs if one.target is target]
     if _are_words(values, target):
         is_seen = any(sees_later(output, values) for output in outputs)
@@ -218,6 +221,18 @@ def _find_padded(compared: Compared, found: Tensor) -> Tensor:
     return found
 
 
+def _find_alike(compared: Compared, found: Tensor) -> Tensor:
+    """`ALIKE_PLACE` where all samples are one in every input, and some target is another for some of them."""
+    given = [one for one in compared.inputs[:COMPARED_MAX] if one.shape.rank]
+    asked = [one for one in compared.targets[:COMPARED_MAX] if one.shape.rank]
+    if not given or not asked or len(compared.inputs) > COMPARED_MAX:
+        return found
+    n = tf.reduce_min([tf.shape(one)[0] for one in (*given, *asked)])
+    is_alike = tf.reduce_all([tf.reduce_all(one == one[:1]) for one in given]) & (n >= SAMPLES_MIN)
+    is_asked = tf.reduce_any([tf.reduce_any(one != one[:1]) for one in asked])
+    return tf.where(is_alike & is_asked, float(ALIKE_PLACE), found)
+
+
 def _find_among(compared: Compared, found: Tensor) -> Tensor:
     """`MASKED_PLACE` where 0 is a word of the only sequences of integers, and nothing else was found.
 
@@ -251,7 +266,7 @@ def _columns(values: Tensor, target: Tensor, *, is_window: bool) -> Tensor | Non
         values = values[:, -1]
     elif not values.dtype.is_floating:
         values = values[:, -1:]
-    return values if values.shape[-1] < TRUNCATED_PLACE else None
+    return values if values.shape[-1] < ALIKE_PLACE else None
 
 
 def _are_words(values: Tensor, target: Tensor) -> bool:

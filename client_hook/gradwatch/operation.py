@@ -21,7 +21,7 @@ from gradwatch.averse import find_averse, find_belittled, find_certain
 from gradwatch.backwards import find_backwards
 from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
-from gradwatch.capped import find_bounded, find_capped
+from gradwatch.capped import find_bounded, find_capped, find_clipped
 from gradwatch.conditioned import find_conditions
 from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_handicapped, find_negated, find_repelled
@@ -398,6 +398,7 @@ def find_slips(
         lambda: find_normed(forward, outputs, layer_paths),
         lambda: find_dotted(forward, outputs, layer_paths),
         lambda: find_lone(forward, layer_paths),
+        lambda: find_clipped(forward, layer_paths),
         lambda: find_doubled(forward, outputs, layer_paths),
         lambda: find_straight(whole, layer_paths),
         lambda: find_scores(forward, layer_paths),

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gradwatch.errors import ProtocolError
 
 __all__ = [
+    "ALIKE_PLACE",
     "BLANK_PLACE",
     "COLUMN_STATISTICS",
     "FIRST_STATISTICS",
@@ -91,6 +92,8 @@ MASKED_PLACE: Final = LEAKED_PLACES - 7
 """Likewise: 0 stands among the numbers of sequences, and is masked as padding."""
 TRUNCATED_PLACE: Final = LEAKED_PLACES - 8
 """In place of the column, the input being the cast of that number: ids with fractions of which 0 and 1 are left."""
+ALIKE_PLACE: Final = LEAKED_PLACES - 9
+"""In place of all: the samples of a batch are one and the same in all that a model is given, with different targets."""
 TARGET_CORRELATION: Final = "target_correlation"
 """The scalar that tells how far outputs follow the target; that of ``target/NAME`` is ``target_correlation/NAME``."""
 _TARGET: Final = "target"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradwatch.protocol import LEAKED_PLACES, MASKED_PLACE, TWICE_PLACE
+from gradwatch.protocol import ALIKE_PLACE, LEAKED_PLACES, MASKED_PLACE, TWICE_PLACE
+from gradwatch_server.health.block import COLUMN
 from gradwatch_server.health.finding import Finding
 from tests.health.streams import Run, dense
 
@@ -55,6 +56,20 @@ def test_targets_that_are_moved_twice_are_told_whatever_the_loss(loss: np.ndarra
     (found,) = [one for one in run.feed().findings() if "shifted twice" in one.title]
     assert found.title == "The targets are shifted twice: each step learns the token after the next one (train.py:7)"
     assert found.source is not None
+
+
+@pytest.mark.parametrize(("varies", "is_told"), [(True, True), (False, False)])
+def test_samples_that_are_all_one_are_told_unless_it_is_always_the_same(*, varies: bool, is_told: bool) -> None:
+    run = Run(
+        dense(4), n_steps=N, layers=[("state", 32, "tanh"), ("out", 5, None)], inputs=[("input", 7), ("target", 1)]
+    )
+    run.statistics[:, run.columns("input")[0], COLUMN["mean"]] = np.arange(N) if varies else 1.0
+    run.add_scalar("leaked", float(ALIKE_PLACE)).set_loss(np.full(N, 1.4))
+    found = [
+        one for one in run.feed().findings() if one.title.startswith("All samples of a batch are one and the same")
+    ]
+    assert len(found) == is_told
+    assert all(".copy()" in one.hypotheses[0].code for one in found)
 
 
 @pytest.mark.parametrize(("mask", "words"), [("Embedding", "`Embedding(mask_zero=True)`"), ("x != 0", "`x != 0`")])

@@ -48,6 +48,7 @@ def diagnose(recording):
 
 KNOWN = (
     "blank",
+    "clips",
     "codes",
     "contends",
     "contrasts",

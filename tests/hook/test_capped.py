@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.hook.diagnosis import diagnose, find_line, found_in
+from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(96, 6)).astype(np.float32)
@@ -120,6 +120,35 @@ def test_the_line_is_named(watch, read, loss_of, jit_compile):
 @pytest.mark.parametrize("loss_of", RIGHT)
 def test_what_bounds_something_else_is_not_named(watch, read, loss_of):
     assert caps(read(train(watch, loss_of))) == []
+
+
+def clip(low, high):
+    return lambda y, scores: entropies(y, tf.clip_by_value(scores, low, high))  # line of the bounds
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "clips"),
+    [
+        (clip(3.0, 9.0), [3.0, 9.0]),
+        (lambda y, scores: entropies(y, tf.minimum(scores, 4.0)), [None, 4.0]),
+        (entropies, None),
+        (of_minimum, None),
+        (lambda y, scores: entropies(y, tf.maximum(scores, scores[:, ::-1])), None),
+    ],
+)
+def test_outputs_that_are_clipped_before_the_loss_are_known(watch, read, loss_of, clips):
+    found = known_in(read(train(watch, loss_of)), "clips")
+    assert [one["clips"] for one in found] == ([] if clips is None else [clips])
+    assert all(one["layer"] for one in found)
+
+
+def test_outputs_that_all_lie_beyond_their_bounds_are_told_with_the_line(watch, read):
+    recording = read(train(watch, clip(3.0, 9.0), epochs=40))
+    (found,) = diagnose(recording).findings()
+    assert found.kind == "zero_gradient"
+    line = find_line("line of the bounds", sys.modules[__name__])
+    assert found.hypotheses[0].cause.startswith("Outputs are clipped before the loss, and all lie below 3")
+    assert found.hypotheses[0].cause.endswith(f"(test_capped.py:{line})")
 
 
 def test_samples_that_are_given_up_are_told_of_with_the_line(watch, read):

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from gradwatch.leakage import Compared, find_leaked
-from gradwatch.protocol import LEAKED_PLACES
+from gradwatch.protocol import ALIKE_PLACE, LEAKED_PLACES
 from gradwatch.settings import CAPTURED_KINDS
 from tests.hook.diagnosis import diagnose
 from tests.hook.ways import WAYS
@@ -59,7 +59,11 @@ def find(inputs, targets, *, jit_compile=False):
         ([TABLE[:7]], [TABLE[:7, 3]], None),
         ([TABLE], [np.repeat(TABLE[:, 3], 2)], None),
         ([TABLE], [np.full(N, np.nan, np.float32)], None),
-        ([np.ones((N, 4), np.float32)], [OTHER], 0),
+        ([np.ones((N, 4), np.float32)], [OTHER], ALIKE_PLACE),
+        ([np.repeat(SERIES[:1], N, 0), np.repeat(WORDS[:1], N, 0)], [OTHER], ALIKE_PLACE),
+        ([np.repeat(SERIES[:1], N, 0), WORDS], [OTHER], 0),
+        ([np.repeat(SERIES[:1], 7, 0)], [OTHER[:7]], None),
+        ([np.repeat(TABLE[:1], N, 0)], [np.ones(N, np.float32)], None),
         ([np.full((N, 4), 0.1, np.float32)], [np.full(N, 0.1)], None),
         ([RANDOM.normal(size=(N, 4, 4, 2)).astype(np.float32)], [OTHER], None),
         ([TABLE], [OTHER, TABLE[:, 1]], 2),

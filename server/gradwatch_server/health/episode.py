@@ -884,6 +884,7 @@ class Leaked(Episode):
         has_blank: whether it is of labels that are the blank of their loss; then of no input.
         masks: what masks 0 among the numbers of words, ``Embedding`` or a comparison; empty elsewhere.
         is_twice: whether the targets are the next numbers as they are given, and the loss moves them by another step.
+        are_alike: whether it is of samples that are one and the same within a batch, with different targets.
         source: of the line that does, or of that loss.
     """
 
@@ -897,6 +898,7 @@ class Leaked(Episode):
     has_blank: bool = False
     masks: str = ""
     is_twice: bool = False
+    are_alike: bool = False
     source: Mapping[str, Any] | None = None
 
 

@@ -191,6 +191,8 @@ _SLIPS_BEHIND: Final[Mapping[type[Episode], tuple[SlipKind, ...]]] = {
 """The only slips that explain some quiet troubles."""
 _SUFFERING: Final = (Flat, Faint, Zero, Collapsed, Vanishing, Fade, Starved)
 """What becomes of layers that are led astray."""
+_OF_ONE_SAMPLE: Final = (*_SUFFERING, Alike, Behind, ByHeart, Lagging, Plateau, Unrelated, Unskilled)
+"""What becomes of a model all of whose samples are one."""
 _PRECEDENCE: Final = (
     Misset, Outdated, Remade, Rate, Missing, Standing, Untaught, Misshaped, Padded, Emptied, Contrary, Allied, Dropped,
     Shrunk, Undone, Summed, Smoothed, Steep, SharedTarget, Unreachable, Squashed, Flat, Twins, Cut, Stuck, Faint, Zero,
@@ -297,11 +299,16 @@ def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
         earlier = (other for other in others if isinstance(other, (Flat, Collapsed)))
         if not any(other.first_step < episode.first_step for other in earlier):
             return _PRECEDENCE.index(Summed) + 0.5
+    if isinstance(episode, Leaked) and episode.are_alike:
+        return -1
     return _PRECEDENCE.index(type(episode))
 
 
 def _explains(cause: Episode, episode: Episode) -> bool:
-    if not (_is_spoiled(cause, episode) or isinstance(cause, _CAUSES.get(type(episode), ()))):
+    # Of one sample with many targets nothing but their mean is learned.
+    is_of_one_sample = isinstance(cause, Leaked) and cause.are_alike and isinstance(episode, _OF_ONE_SAMPLE)
+    is_known = is_of_one_sample or isinstance(cause, _CAUSES.get(type(episode), ()))
+    if not (is_known or _is_spoiled(cause, episode)):
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False

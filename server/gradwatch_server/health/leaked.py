@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from gradwatch.protocol import (
+    ALIKE_PLACE,
     BLANK_PLACE,
     LEAKED_PLACES,
     MASKED_PLACE,
@@ -30,7 +31,7 @@ from gradwatch.protocol import (
     TRUNCATED_PLACE,
     TWICE_PLACE,
 )
-from gradwatch_server.health.block import Block
+from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Leaked, Phase
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.table import TensorTable
@@ -41,6 +42,8 @@ OTHERS: Final = (PADDED_PLACE, ROUNDED_PLACE, TRUNCATED_PLACE)
 """What other rules take."""
 CONFIRM_ROWS: Final = 10
 """Rows that know of it, in a run: in one batch a column may fit by chance."""
+VARIED: Final = 3
+"""Different means of a batch, from which on it is no constant."""
 SEQUENCE_RANK: Final = 3
 """Axes of a layer's output that has one of time."""
 COPIED_SHARE: Final = 0.01
@@ -73,6 +76,9 @@ class LeakedRule:
         self._source = _source_of(setup, "blank")
         self._shift = _source_of(setup, "shifts")
         self._mask = next((slip for slip in setup.slips if "omits" in slip), None)
+        self._entering = [*table.entering("input"), *table.entering("index")]
+        self._means: set[float] = set()
+        """Of the first input, a few: what stays as it is from batch to batch may be meant to."""
         self._place = 0
         self._differed = False
         """Whether two that are to differ did, in any row so far."""
@@ -95,6 +101,10 @@ class LeakedRule:
                     self.episodes[-1].closed_step = step
                 self._place, self._first_step, self._n_rows = place, step, 0
             self._differed |= not self._is_of_two
+            if len(self._means) < VARIED and self._entering:
+                self._means |= set(block.statistics[row, self._entering[:1], COLUMN["mean"]].astype(float).tolist())
+            if self._is_alike and len(self._means) < VARIED:
+                continue
             if self._pairs == "returns" and self._is_of_two and self._differed:
                 continue  # a policy that has come to do nothing stays where it is
             if place and (self._keeps_time or self._has_others or not self._is_whole or self._is_kept):
@@ -134,9 +144,13 @@ class LeakedRule:
         return self._place == MASKED_PLACE
 
     @property
+    def _is_alike(self) -> bool:
+        return self._place == ALIKE_PLACE
+
+    @property
     def _is_learned(self) -> bool:
         """Whether the loss came down, as far as it is known, or need not."""
-        if self._is_of_two or self._is_blank or self._is_twice or self._is_masked:
+        if self._is_of_two or self._is_blank or self._is_twice or self._is_masked or self._is_alike:
             return True
         if self._is_whole and not self._keeps_time and not self._is_kept:
             return bool(np.median(self._losses) <= COPIED_SHARE * self._start)
@@ -172,6 +186,7 @@ class LeakedRule:
                     pairs=self._pairs if self._is_of_two else "",
                     has_blank=self._is_blank,
                     is_twice=self._is_twice,
+                    are_alike=self._is_alike,
                     masks=str(self._mask["omits"]) if self._is_masked and self._mask else "",
                     source=self._place_source,
                 )

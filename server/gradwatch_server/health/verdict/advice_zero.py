@@ -74,6 +74,9 @@ FACTOR_CODE: Final = """\
 gate = self.add_weight(shape=(), initializer="zeros")                       # the branch starts at 0, and learns
 outer = tf.keras.layers.Dense(width)                                        # so this must not start at 0 too"""
 
+CLIPPED_CODE: Final = """\
+loss = loss_fn(y, output)                                   # as the model gives it
+prediction = tf.clip_by_value(output, low, high)            # only for those who use it"""
 FLAT_LOSS_CODE: Final = """\
 with tf.GradientTape() as tape:
     output = model(x, training=True)
@@ -441,7 +444,7 @@ def advise_zero(
     is_lost = is_everything or live_size < FLOAT16_SMALL
     is_underflow = is_half and is_lost and not is_shown and not scene.is_loss_scaled
     if output is not None and not is_underflow:
-        return _advise_flat_loss(*output)
+        return [*_advise_clipped(scene, *output), *_advise_flat_loss(*output)]
     is_other = is_shown or is_underflow or bool(unread)
     shown = f"The whole input of {fed_zeros} is exactly zero, so the layer before it is dead. "
     found = [
@@ -606,6 +609,28 @@ def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
         MISSING_LOGITS_CODE,
         FROM_LOGITS,
     )
+
+
+def _advise_clipped(scene: Scene, low: float, high: float) -> list[Hypothesis]:
+    """The cause of outputs in this range, all of which lie beyond what the step bounds them by; none if they do not."""
+    slip = next((one for one in scene.setup.slips if "clips" in one), None)
+    least, most = (None, None) if slip is None else slip["clips"]
+    is_below = least is not None and high <= least
+    if slip is None or not (is_below or (most is not None and low >= most)):
+        return []
+    limit = say_number(next(one for one in ((least if is_below else most),) if one is not None))
+    place = say_line(slip.get("source"))
+    return [
+        Hypothesis(
+            f"Outputs are clipped before the loss, and all lie {'below' if is_below else 'above'} {limit}{place}",
+            0.95,
+            f"The outputs of the last layer range from {say_number(low)} to {say_number(high)}. What is clipped is "
+            f"{limit} whatever the model gives, and has no gradient: nothing can bring it back.",
+            "Leave the clip out of the loss, and clip predictions only where they are used. Or start inside: scale the "
+            "targets, or begin with a bias near their mean.",
+            CLIPPED_CODE,
+        )
+    ]
 
 
 def _advise_flat_loss(low: float, high: float) -> list[Hypothesis]:

@@ -62,11 +62,17 @@ def tell_leaked(lead: Leaked, scene: Scene) -> Finding:
     """The finding of one place, or of two inputs that are one."""
     if lead.masks:
         return _tell_masked(lead, scene)
+    if lead.are_alike:
+        return _tell_alike(lead, scene)
     if lead.has_blank or lead.is_twice:
         return _tell_blank(lead, scene) if lead.has_blank else _tell_twice(lead, scene)
     return _tell_same(lead, scene) if lead.pairs else _tell_target(lead, scene)
 
 
+BUFFER_CODE: Final = """\
+batch.append(window.copy())                        # not `window`, which is written into again
+# or, in a batch that is made beforehand:
+batch[i] = window"""
 BLANK_CODE: Final = """\
 labels = labels + 1                                # 0 is the blank; a last layer of len(alphabet) + 1 units
 # or name another blank, the same as when you decode:
@@ -152,6 +158,29 @@ def _tell_twice(lead: Leaked, scene: Scene) -> Finding:
                 "Shift once: in the data, or in the loss.",
                 TWICE_CODE,
             )
+        ],
+    )
+
+
+def _tell_alike(lead: Leaked, scene: Scene) -> Finding:
+    return tell(
+        lead,
+        scene,
+        title="All samples of a batch are one and the same, and their targets are not",
+        evidence=scene.evidence(
+            f"In all {lead.n_rows} batches checked since step {lead.first_step}, every sample was exactly the first "
+            "one of its batch, in all that the model is given. From batch to batch it was another."
+        ),
+        hypotheses=[
+            Hypothesis(
+                "One array is filled again for each sample, and the batch holds it many times",
+                0.85,
+                "A list that is given the same array again and again holds one array: after the last sample was "
+                "written into it, that is what all entries show. The same input then has many targets, and the best "
+                "answer is their mean, or a guess.",
+                "Put a copy into the batch, or make a new array for each sample.",
+                BUFFER_CODE,
+            ),
         ],
     )
 
