@@ -172,11 +172,18 @@ def _is_of_one(op: Any) -> bool:
     """Whether a sum is that of one tensor and a weight, and a choice not one between that and what is asked for.
 
     A reward or the like may be added to what a network gives, and targets be put in its place where there are any.
+    What a normalisation adds is one for all samples of a batch.
     """
     if op.type in CHOOSING:
         return not any(map(_is_data, op.inputs[1:]))
-    weights = [one for one in op.inputs if reads_variable(one, READING)]
+    weights = [one for one in op.inputs if reads_variable(one, READING) or _is_for_all(one)]
     return op.type not in ADDING or len(weights) == len(op.inputs) - 1
+
+
+def _is_for_all(tensor: Tensor) -> bool:
+    """Whether it is made of weights and has one row for all samples."""
+    rank = tensor.shape.rank or 0
+    return (rank == 1 or (rank > 1 and tensor.shape[0] == 1)) and reads_variable(tensor, None)
 
 
 def _is_data(tensor: Tensor) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from gradwatch.origin import is_own, layer_of, source_of
+from gradwatch.origin import is_own, is_users, layer_of, source_of
 from gradwatch.walk import ADDING
 
 __all__ = ["find_detached"]
@@ -43,7 +43,7 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
 
     found: dict[str, list[dict[str, Any]]] = {}
     for op in forward:
-        source = source_of(op) if op.type == "StopGradient" and is_own(op) else None
+        source = source_of(op) if op.type == "StopGradient" and is_own(op) and not _is_of_moments(op) else None
         both = set[str]()
         if source is not None:
             nearest = _layers(op, after, layer_paths, is_nearest=True)
@@ -53,6 +53,11 @@ def find_detached(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
             one = {"type": op.type, "name": op.name, "layer": layer, "source": source}
             found.setdefault(repr(source), []).append(one)
     return [cuts[0] for cuts in found.values() if len(cuts) >= CALLS_MIN]
+
+
+def _is_of_moments(cut: Any) -> bool:
+    """Whether `tf.nn.moments` made it, which takes the deviation from a mean as it is."""
+    return any(frame.name == "moments" and not is_users(frame.filename) for frame in cut.traceback)
 
 
 def _layers(

@@ -15,7 +15,7 @@ from gradwatch.origin import is_users, running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import has_keras_step
 
-__all__ = ["find_served", "served_by"]
+__all__ = ["find_batches", "find_served", "served_by"]
 
 DRAWING: Final = ("rand", "rng", "choice", "sample", "shuffle", "permut", "integers", "uniform", "normal", "next")
 """Parts of the names of what gives something else at each call."""
@@ -57,6 +57,20 @@ def find_served(files: Sequence[str]) -> list[dict[str, Any]]:
                 for line, known in found[:1]
             ]
     return []
+
+
+def find_batches() -> list[dict[str, Any]]:
+    """How many batches an epoch of the running `fit` has, where Keras knows; no slip, as long as they differ.
+
+    Returns:
+        Type (``Epoch``), no name and no layer, the source line of that `fit`, and ``batches``; none for one batch.
+    """
+    fit = running_fit()
+    n_batches = None if fit is None else getattr(fit.known.get("epoch_iterator"), "num_batches", None)
+    if fit is None or not n_batches or n_batches < 2:  # with one, each is the same
+        return []
+    source = source_at([(fit.file, fit.line)]) if fit.file else None
+    return [{"type": "Epoch", "name": "", "layer": "", "source": source, "batches": int(n_batches)}]
 
 
 def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:

@@ -96,7 +96,7 @@ from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script, is_assigned
 from gradwatch.sender import Sender
-from gradwatch.served import find_served
+from gradwatch.served import find_batches, find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
 from gradwatch.severed import find_severed
 from gradwatch.siblings import find_siblings
@@ -1248,6 +1248,7 @@ class Watch:
             lambda: find_late(files),
             lambda: find_aliased(files),
             lambda: find_served(files),
+            find_batches,
         ]
         return [one for find in finders for one in self._tried(where, find)]
 

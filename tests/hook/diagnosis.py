@@ -47,6 +47,7 @@ def diagnose(recording):
 
 
 KNOWN = (
+    "batches",
     "blank",
     "clips",
     "codes",

@@ -534,6 +534,7 @@ class Zero(Episode):
         unread: those among them whose layer gave something, of which the loss took nothing.
         live_size: the root mean square of the other kernels' gradients when it was known, the largest; NaN for none.
         rounding: the largest of their norms over that of the whole gradient: rounding where it is not 0.
+        is_outweighed: whether it is no rounding, as one of several outputs has a gradient of some size behind them.
         output: the smallest and the largest number that the last layer gave, where the loss does not depend on it: then
             it is the loss that is flat. None where it does, or where that is not known.
         zero_weights: gradient positions of variables, no biases, that hold nothing but zeros and get no gradient.
@@ -550,6 +551,7 @@ class Zero(Episode):
     unread: tuple[int, ...] = ()
     live_size: float = float("nan")
     rounding: float = 0.0
+    is_outweighed: bool = False
     output: tuple[float, float] | None = None
     zero_weights: tuple[int, ...] = ()
     is_unscaled: bool = False
@@ -1409,6 +1411,8 @@ class SlipKind(Enum):
     """An attention sees the padding alone."""
     SOLE = auto()
     """A cross-entropy over classes gets one number of a sample."""
+    SAME_BATCH = auto()
+    """Each batch of an epoch is the same one."""
     LONE = auto()
     """A single number is normalised by itself."""
     FOCAL = auto()
@@ -1456,6 +1460,7 @@ _BY_FIELD: Final = {
     "swapped": SlipKind.SWAPPED,
     "focal": SlipKind.FOCAL,
     "sole": SlipKind.SOLE,
+    "batches": SlipKind.SAME_BATCH,
     "lone": SlipKind.LONE,
     "n_kernels": SlipKind.LINEAR,
     "edges": SlipKind.UNSHIFTED,

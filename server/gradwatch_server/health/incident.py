@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -239,7 +239,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
             cause.insert(0, episode)
         else:
             cause.append(episode)
-    groups = groups[:n_breaking] + _merge(groups[n_breaking:])
+    groups = groups[:n_breaking] + _join(_merge(groups[n_breaking:]))
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
 
@@ -267,6 +267,25 @@ def _without_twins(quiet: list[Episode]) -> list[Episode]:
                 continue
         left.append(one)
     return left
+
+
+def _join(groups: list[list[Episode]]) -> list[list[Episode]]:
+    """Makes one of those that tell of one line, or of what nothing trains, from the streams of several optimizers."""
+    known: dict[Hashable, list[Episode]] = {}
+    left: list[list[Episode]] = []
+    for group in groups:
+        first = known.setdefault(_identity(group[0]), group)
+        if first is group or first[0].stream == group[0].stream:
+            left.append(group)
+        else:
+            first += group
+    return left
+
+
+def _identity(episode: Episode) -> Hashable:
+    if isinstance(episode, Misshaped) and (source := episode.slip.get("source")):
+        return episode.what, source["file"], source["line"]
+    return (Untaught, episode.layers, episode.variables) if isinstance(episode, Untaught) else episode
 
 
 def _without_guess(quiet: list[Episode]) -> list[Episode]:

@@ -18,6 +18,7 @@ from gradwatch.protocol import LEAKED_PLACES, ROUNDED_PLACE, TRUNCATED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.contrast import ContrastTally
 from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, WORDS, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.same_batch import SameBatchTally
 from gradwatch_server.health.setup import Setup, source_of
 from gradwatch_server.health.table import TensorTable
 
@@ -46,6 +47,8 @@ TRUNCATED_ROWS: Final = 5
 """Full rows in all of which ids had fractions."""
 BELOW_ROWS: Final = 5
 """Rows with a sum of errors below 0: their weights are."""
+SAME_ROWS: Final = 10
+"""Batches that are the first one again."""
 ZEROS_SHARE: Final = 1e-3
 """Of the targets that errors are divided by: one of 0 counts as much as ten thousand others and more."""
 SPREAD_MIN: Final = 2 * math.pi
@@ -217,6 +220,7 @@ class MisshapedRule:
         self._is_touched = False
         """Whether an edge had a node of the first graph, or began where no first graph would end."""
         self._targets = table.entering("target")
+        self._batches = SameBatchTally(table, next((int(one["batches"]) for one in slips if "batches" in one), 0))
         self._labels = (math.inf, -math.inf)
         self._contrast = ContrastTally()
         self._is_floored = False
@@ -225,8 +229,7 @@ class MisshapedRule:
         self._places = Counter[int]()
         """In how many full rows ``leaked`` was what."""
         self._inputs = table.entering("input")
-        self._means: list[float] = []
-        self._deviation = math.nan
+        self._means, self._deviation = list[float](), math.nan
         self._calls = _find_calls(table)
         self._table = table
         self._ranges: dict[int, tuple[float, float]] = {}
@@ -256,6 +259,7 @@ class MisshapedRule:
         """Takes rows."""
         if any(what is SlipKind.UNSHIFTED for what, _ in self._waiting):
             self._look_at_edges(block)
+        self._batches.feed(block)
         if any(what is SlipKind.RELATIVE for what, _ in self._waiting):
             self._look_at_zeros(block)
         if any(what is SlipKind.HINGE for what, _ in self._waiting):
@@ -424,6 +428,7 @@ class MisshapedRule:
         SlipKind.UNNORMALISED: lambda rule: NORMALISED_MAX < rule._root_mean_square < math.inf,
         SlipKind.UNSHIFTED: lambda rule: (rule._n_graph_rows >= GRAPH_ROWS and not rule._is_shifted) or rule._is_offset,
         SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
+        SlipKind.SAME_BATCH: lambda rule: rule._batches.n_same >= SAME_ROWS,
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._places[ROUNDED_PLACE] >= ROUNDED_ROWS,
         SlipKind.CONTRAST: lambda rule: rule._contrast.is_contrary,

@@ -28,6 +28,8 @@ CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
 warning. Of rows in which no kernel at all has a gradient, each other row takes one back."""
 
+OUTWEIGHED: Final = 1e-4
+"""The norm of a gradient from which on it is that of another term of the loss, and the whole is large beside it."""
 ROUNDING_SHARE: Final = 1.2e-7
 """Of the whole gradient: the distance between float32's 1 and the next number."""
 LIVE_SHARE: Final = 1e-3
@@ -57,6 +59,7 @@ class ZeroRule:
     def __init__(self, stream: int, table: TensorTable, setup: Setup) -> None:
         n = len(table.kernels)
         self._is_of_single = any(map(is_single, setup.slips))
+        self._is_of_several = len(table.entering("target")) > 1
         self._stream, self._table = stream, table
         self._run = np.zeros(n, np.int64)
         self._run_step = np.full(n, -1, np.int64)
@@ -227,6 +230,7 @@ class ZeroRule:
             unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
             rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
+            is_outweighed=self._is_of_several and float(norm[dead].max(initial=0.0)) > OUTWEIGHED,
             output=self._output,
             zero_weights=self._zero_weights,
             blank=self._blank,

@@ -746,6 +746,19 @@ loss = 1e-4 * large + 1.0 * small                        # in a custom step; wit
 model.compile(optimizer=optimizer, loss=losses, loss_weights={"large": 1e-4, "small": 1.0})"""
 
 
+def advise_outweighed(layer: str, share: float) -> Hypothesis:
+    """The cause of a gradient that is lost beside that of another term of the loss."""
+    return Hypothesis(
+        f"Another term of the loss is so large that nothing is left for {layer}",
+        0.85,
+        f"The loss is a sum over several outputs. The gradient that {layer} gets is at most {say_number(share)} of the "
+        "whole, and what clips or scales the whole leaves it nothing: the other output's targets are in units that "
+        "make its error millions of times larger.",
+        "Scale the targets of each output to unit spread, or weight the terms.",
+        TERMS_CODE,
+    )
+
+
 def advise_unheard(lead: Unheard) -> list[Hypothesis]:
     """Causes of a loss that takes nothing of most samples."""
     return [

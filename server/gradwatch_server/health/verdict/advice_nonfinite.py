@@ -281,9 +281,11 @@ def _overflowing_square(scene: Scene) -> list[Hypothesis]:
             0.95,
             f"The global gradient norm was {say_number(largest)}. Adam and its like keep a mean of squares, and above "
             "1.8e19 a square is infinite in float32. A gradient becomes so large by factors that it passes many times: "
-            "in each layer, or in each time step of a recurrence.",
+            "in each layer, or in each time step of a recurrence, or of a simulation that is unrolled with too large a "
+            "step.",
             "Start the recurrent kernel smaller or orthogonal, with tanh or gates in the recurrence; in a deep network "
-            "use a variance-preserving initializer. Clipping the gradient norm limits it meanwhile.",
+            "use a variance-preserving initializer; in a simulation take smaller steps, or an implicit scheme. "
+            "Clipping the gradient norm limits it meanwhile.",
             f"{RECURRENCE_CODE}\n{CLIP_CODE}",
         )
     ]

@@ -148,6 +148,10 @@ h = tf.keras.layers.Dense(units, activation="relu")(h)
 h = tf.keras.layers.Conv2D(filters, 3, padding="same", use_bias=False)(h)
 h = tf.keras.layers.BatchNormalization()(h)
 h = tf.keras.layers.ReLU()(h)"""
+BATCH_CODE: Final = """\
+rng = np.random.default_rng((self.seed, self.epoch, index))     # in `__getitem__`: another one for each batch
+# or, of arrays:
+rows = slice(index * batch_size, (index + 1) * batch_size)"""
 LONE_LENGTH_CODE: Final = """\
 model.compile(optimizer, loss="mse")        # a cosine compares directions of vectors, not single numbers"""
 LONE_MEAN_CODE: Final = """\
@@ -983,6 +987,27 @@ def _say_sole(lead: Misshaped) -> tuple[str, str, Hypothesis]:
         f"A cross-entropy over classes gets one number per sample{place}",
         "Its softmax is always 1, and so the loss is always 0.",
         advise_sole(),
+    )
+
+
+def _say_same_batch(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+    n = int(lead.slip["batches"])
+    place = say_line(lead.slip.get("source"))
+    return (
+        f"Every step gets the same batch: the {n:,} batches of an epoch are all one{place}",
+        (
+            "In all steps looked at, wherever in an epoch, inputs and targets had exactly the mean, deviation and "
+            f"range that they had at the first of them. `fit` takes {n:,} batches for an epoch."
+        ),
+        Hypothesis(
+            "What makes a batch begins anew at each: with the same seed, or at the same rows",
+            0.85,
+            "The few samples of one batch are learned by heart, and nothing else is ever seen: the loss falls, and on "
+            "other data nothing is gained.",
+            "Make the random generator once, outside what makes a batch, or seed it with the batch's number too. Take "
+            "the rows by that number. Where one batch was meant, as a test, there is nothing to do.",
+            BATCH_CODE,
+        ),
     )
 
 
@@ -2363,6 +2388,7 @@ _WORDS: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis
     SlipKind.FOCAL: _say_focal,
     SlipKind.SOLE: _say_sole,
     SlipKind.LONE: _say_lone,
+    SlipKind.SAME_BATCH: _say_same_batch,
     SlipKind.LINEAR: _say_linear,
     SlipKind.NORMED: _say_normed,
     SlipKind.DOTTED: _say_dotted,

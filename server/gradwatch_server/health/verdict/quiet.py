@@ -10,6 +10,7 @@ from gradwatch_server.health.episode import Fade, Missing, Vanishing, Zero
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_fade import advise_fade, advise_vanishing
+from gradwatch_server.health.verdict.advice_misfit import advise_outweighed
 from gradwatch_server.health.verdict.advice_zero import FLAT, advise_missing, advise_one_step, advise_zero
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
@@ -144,7 +145,7 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
     subject = "Every kernel's gradient" if is_everything else f"The gradient of {list_names(names)}"
     since = "from the first step on" if is_from_start else f"since {say_step(lead.first_step)}"
     how_often = f"in at least {CONFIRM_ROWS} steps in a row" if lead.share == 1 else f"in {lead.share:.0%} of the steps"
-    zero = "nothing but rounding" if lead.rounding else "exactly zero"
+    zero = "next to nothing" if lead.is_outweighed else "nothing but rounding" if lead.rounding else "exactly zero"
     was_zero = f"{zero} (at most {say_number(lead.rounding)} of the whole gradient)" if lead.rounding else zero
     zero += "" if lead.share == 1 else f" in {lead.share:.0%} of the steps"
     title = f"{subject} has been {zero} {since}"
@@ -177,6 +178,8 @@ def tell_zero(lead: Zero, scene: Scene) -> Finding:
         ),
         hypotheses=[advise_one_step(short, is_repeated=_is_repeated(table, short))]
         if short is not None
+        else [advise_outweighed(table.layer_of_gradient(positions[-1]), lead.rounding)]
+        if lead.is_outweighed
         else advise_zero(
             scene,
             is_half="float16" in table.dtypes,
