@@ -169,21 +169,32 @@ def _output_of(tensor: Tensor, moved: Set[str]) -> Any:
 
 
 def _is_of_one(op: Any) -> bool:
-    """Whether a sum is that of one tensor and a weight, and a choice not one between that and what is asked for.
+    """Whether a sum is that of one tensor and a weight, or what a normalisation gives, and a choice not of data.
 
     A reward or the like may be added to what a network gives, and targets be put in its place where there are any.
-    What a normalisation adds is one for all samples of a batch.
     """
     if op.type in CHOOSING:
         return not any(map(_is_data, op.inputs[1:]))
-    weights = [one for one in op.inputs if reads_variable(one, READING) or _is_for_all(one)]
-    return op.type not in ADDING or len(weights) == len(op.inputs) - 1
+    weights = [one for one in op.inputs if reads_variable(one, READING)]
+    return op.type not in ADDING or len(weights) == len(op.inputs) - 1 or _is_normalised(op)
 
 
-def _is_for_all(tensor: Tensor) -> bool:
-    """Whether it is made of weights and has one row for all samples."""
-    rank = tensor.shape.rank or 0
-    return (rank == 1 or (rank > 1 and tensor.shape[0] == 1)) and reads_variable(tensor, None)
+def _is_normalised(op: Any) -> bool:
+    """Whether a sum is ``x * s + (b - m * s)``, with or without ``b``, ``s`` made of the root of a variance."""
+    if op.type not in PLUS_OR_MINUS:
+        return False
+    shift = op.inputs[1].op
+    products = [op.inputs[0].op, shift.inputs[1].op if shift.type == "Sub" else shift]
+    if any(one.type != "Mul" for one in products):
+        return False
+    first, second = ({one.op.name: one.op for one in product.inputs} for product in products)
+    return any(_is_inverse_root(factor) for name, factor in first.items() if name in second)
+
+
+def _is_inverse_root(op: Any) -> bool:
+    """Whether it is one over a root, times a weight or not."""
+    factors = [one.op for one in op.inputs] if op.type == "Mul" else [op]
+    return any(one.type == "Rsqrt" for one in factors)
 
 
 def _is_data(tensor: Tensor) -> bool:

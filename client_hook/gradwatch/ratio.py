@@ -99,7 +99,14 @@ def _is_bounded(op: Any) -> bool:
     for user in op.outputs[0].consumers():
         if user.type in BOUNDING and any(constant(one) is not None for one in user.inputs[1:]):
             return True
+        if user.type == "Mul" and any(map(_is_below_what_is_given, user.outputs[0].consumers())):
+            return True
     return False
+
+
+def _is_below_what_is_given(op: Any) -> bool:
+    """Whether it is the smaller of what a network makes and of what none does: (1 + c) times an advantage, or 1 - c."""
+    return bool(op.type == "Minimum" and sum(reads_variable(one, None) for one in op.inputs) == 1)
 
 
 def _signs(tensor: Tensor, sign: int) -> Iterator[int]:

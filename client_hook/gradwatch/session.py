@@ -1144,11 +1144,19 @@ class Watch:
             return {}
 
     def _find_copies(self, variables: Sequence[Any], models: Sequence[Any]) -> dict[str, Any]:
-        """Weights of another model, which this step reads: a copy of what it trains, as both are made."""
+        """Weights of another model, which this step reads: a copy of what it trains, as both are made.
+
+        Of several models one may have a copy alone: what a predictor (BYOL) is put on is copied without it.
+        """
         try:
             known = set(map(id, map(resource_of, [*variables, *(one for model in models for one in model.variables)])))
             others = [one for one in captured_variables() if id(one) not in known]
-            return copies_as_made(variables, running_states(models), others)
+            found = copies_as_made(variables, running_states(models), others)
+            for model in () if found else models:
+                held = set(map(id, map(resource_of, model.variables)))
+                own = [one for one in variables if id(resource_of(one)) in held]
+                found |= copies_as_made(own, running_states([model]), others) if own else {}
+            return found
         except Exception as error:  # the boundary: any object may be captured
             self._fail("looking for copies of what is trained", error)
             return {}

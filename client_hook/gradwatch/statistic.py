@@ -236,8 +236,8 @@ class LayerOutput(NamedTuple):
         activation: the name of the function that made it, for ``n_saturated``: the elements of units whose output is
             flat at every element of the batch. Another function, or None, has NaN there.
         has_samples: whether its first axis are the samples of a batch, for ``cosine_distance``: the mean of
-            1 - cos(x_i, x_j) over the pairs of (the first 16) samples, each flattened, that are not 0 throughout. NaN
-            for fewer than two of them, and for samples of one number, which have no direction.
+            1 - cos(x_i, x_j) over the pairs of (up to 16 evenly spaced) samples, each flattened, that are not 0
+            throughout. NaN for fewer than two of them, and for samples of one number, which have no direction.
     """
 
     activation: str | None = None
@@ -302,7 +302,9 @@ def _count_saturated(tensor: Tensor, options: _LayerOptions) -> Tensor:
 
 def _samples(tensor: Tensor) -> Tensor:
     """The samples that are compared, each flattened: float32 ``[n, n_numbers]``."""
-    some = _cast(tensor[:SAMPLES_MAX], tf.float32)
+    # From all over the batch: neighbours in a window, or steps of an episode in their order, are alike for themselves.
+    every = tf.maximum((tf.shape(tensor)[0] + SAMPLES_MAX // 2) // SAMPLES_MAX, 1)
+    some = _cast(tensor[::every][:SAMPLES_MAX], tf.float32)
     return tf.reshape(some, [tf.shape(some)[0], tf.reduce_prod(tf.shape(some)[1:])])
 
 

@@ -11,10 +11,26 @@ N, BATCH = 120, 32
 random = np.random.default_rng(0)
 
 
-def regression(targets: np.ndarray, predicted: np.ndarray, *, function: str | None = "linear", units: int = 1) -> Run:
-    """The statistics of one output and of the slope of its mean squared error; both ``[N, n]``, NaN beyond a batch."""
+def regression(
+    targets: np.ndarray,
+    predicted: np.ndarray,
+    *,
+    function: str | None = "linear",
+    units: int = 1,
+    entered: np.ndarray | None = None,
+) -> Run:
+    """The statistics of one output and of the slope of its mean squared error; both ``[N, n]``, NaN beyond a batch.
+
+    What enters as targets is known where it is given, ``[N, n]``.
+    """
     layers = [("dense_0", 64, "relu"), ("last", units, function)]
-    run = Run([*dense(1), ("last/kernel", (64, units), "float32")], n_steps=N, layers=layers).set_loss(1.0)
+    entering = [] if entered is None else [("input", 8), ("target", 1)]
+    kernels = [*dense(1), ("last/kernel", (64, units), "float32")]
+    run = Run(kernels, n_steps=N, layers=layers, inputs=entering).set_loss(1.0)
+    if entered is not None:
+        (column,) = run.columns("input", [1])
+        for name, reduce in (("mean", np.mean), ("std", np.std), ("min", np.min), ("max", np.max)):
+            run.statistics[:, column, COLUMN[name]] = reduce(entered, axis=1)
     slope = 2 * (predicted - targets) / np.sum(np.isfinite(predicted), axis=1, keepdims=True)
     for kind, values in (("activation", predicted), ("backprop", slope)):
         (column,) = run.columns(kind, [1])
@@ -69,6 +85,20 @@ def test_whether_samples_have_targets_of_their_own(targets: np.ndarray, has_own:
 )
 def test_what_is_no_sign(healthy: Run) -> None:
     assert not healthy.feed().findings()
+
+
+REAL_OR_FALSE = np.tile(np.arange(N)[:, None] % 2, (1, BATCH)).astype(np.float64)
+"""A judge is shown a batch of real ones and one of false ones in turn."""
+
+
+@pytest.mark.parametrize(
+    ("targets", "entered", "is_told"),
+    [(REAL_OR_FALSE[:, :1], REAL_OR_FALSE, False), (MEANS, TARGETS, True)],
+    ids=["real ones or false ones", "targets of their own"],
+)
+def test_batches_that_hold_one_target_say_nothing(targets: np.ndarray, entered: np.ndarray, *, is_told: bool) -> None:
+    kinds = [found.kind for found in regression(targets, OUTPUTS, entered=entered).feed().findings()]
+    assert kinds == (["loss_plateau"] if is_told else [])
 
 
 def test_targets_that_get_their_shape_back() -> None:

@@ -33,6 +33,15 @@ def test_unscaled_inputs_are_a_cause_with_their_size() -> None:
     assert "The inputs are not scaled" not in growing(1.0, 1.0, 100)
 
 
+@pytest.mark.parametrize(("highest", "are_so"), [(np.nan, False), (3.0, True), (2.5, False)])
+def test_numbers_of_classes_among_targets_that_may_not_have_been_looked_at(highest: float, *, are_so: bool) -> None:
+    well = Run(dense(1), n_steps=20, inputs=[("input", 8), ("target", 1)]).set_loss(1.0)
+    (column,) = well.columns("input", [1])
+    for name, value in (("min", 0.0), ("max", highest), ("mean", 1.5), ("n_elements", 32.0)):
+        well.statistics[:, column, COLUMN[name]] = value * highest / highest  # NaN throughout where it is NaN
+    assert well.feed()._streams[0].start.are_classes == are_so
+
+
 @pytest.mark.parametrize("batch", [1, 64])
 def test_a_start_of_the_wrong_size_is_seen_in_the_outputs(batch: int) -> None:
     wide, usual = growing(1.0, 20.0, 8, batch=batch)[START], growing(1.0, 1.0, 8, batch=batch)[START]

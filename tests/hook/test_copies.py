@@ -128,6 +128,34 @@ def test_one_that_ended_before_its_time_is_not_told_of(watch, read):
     assert "missing_gradient" not in {one.kind for one in diagnose(read(learn_values(watch, n_steps=250))).findings()}
 
 
+@pytest.mark.parametrize("is_updated", [False, True], ids=["as it was made", "brought up to date"])
+def test_one_of_two_models_has_a_copy(watch, read, *, is_updated):
+    """As with BYOL: the slow network is a copy of the encoder, and has no predictor."""
+    keras.backend.clear_session()
+    encoder, predictor = network(), keras.Sequential([keras.Input((2,)), keras.layers.Dense(2)])
+    target = copied_from(encoder)
+    optimizer = keras.optimizers.Adam(1e-3)
+    watched = watch(encoder, predictor, budget=0, capture=("gradient", "weight", "update"))
+    variables = encoder.trainable_variables + predictor.trainable_variables
+
+    @tf.function
+    def step(one, other):
+        wanted = target(other)
+        with tf.GradientTape() as tape:
+            loss = 1.0 + tf.reduce_mean(tf.square(wanted - predictor(encoder(one, training=True))))
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+    for number in range(330):
+        watched.log(loss=step(tf.constant(X), tf.constant(X + 0.1)))
+        if is_updated:
+            at_each(number, encoder, target)
+    recording = read(watched)
+    assert copies(recording) == {"copy/sequential/dense/kernel": (4, 16), "copy/sequential/dense_1/kernel": (16, 2)}
+    found = [one.title for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
+    assert found == [TITLE] * (not is_updated)
+
+
 def another_of_the_same_form(model):
     return keras.models.clone_model(model)
 

@@ -64,7 +64,15 @@ def right_of_normal(scores, action, old):
     return tf.exp(normal(scores, action) - old)
 
 
-def train(watch, ratio_of, n_steps=2, **options):
+def bounded_ratio(ratio, advantage):
+    return tf.minimum(ratio * advantage, tf.clip_by_value(ratio, 0.8, 1.2) * advantage)
+
+
+def bounded_advantage(ratio, advantage):
+    return tf.minimum(ratio * advantage, tf.where(advantage > 0, 1.2 * advantage, 0.8 * advantage))
+
+
+def train(watch, ratio_of, n_steps=2, objective_of=bounded_ratio, **options):
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((WIDTH,)), layers.Dense(8, activation="tanh"), layers.Dense(N_ACTIONS)])
     optimizer = keras.optimizers.Adam(1e-4)
@@ -74,8 +82,7 @@ def train(watch, ratio_of, n_steps=2, **options):
     def step(state, action, old, advantage):
         with tf.GradientTape() as tape:
             ratio = ratio_of(model(state, training=True), action, old)
-            bounded = tf.clip_by_value(ratio, 0.8, 1.2)
-            loss = -tf.reduce_mean(tf.minimum(ratio * advantage, bounded * advantage))
+            loss = -tf.reduce_mean(objective_of(ratio, advantage))
         optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
 
     for _ in range(n_steps):
@@ -92,6 +99,11 @@ def inverse_in(recording):
 def test_the_line_is_named(watch, read, ratio_of, options):
     (found,) = inverse_in(read(train(watch, ratio_of, **options)))
     assert found["source"]["line"] == find_line(ratio_of.__name__, sys.modules[__name__])
+
+
+@pytest.mark.parametrize(("ratio_of", "is_told"), [(inverse, True), (right, False)])
+def test_one_that_is_held_by_what_the_advantage_bounds(watch, read, ratio_of, *, is_told):
+    assert bool(inverse_in(read(train(watch, ratio_of, objective_of=bounded_advantage)))) == is_told
 
 
 @pytest.mark.parametrize("ratio_of", [right, right_of_surprises, right_of_negative_surprises, right_of_normal])

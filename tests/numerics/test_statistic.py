@@ -284,6 +284,11 @@ def test_how_far_apart_samples_are(name, jit_compile, is_known):
     np.testing.assert_allclose(found, cosine_distance(x), atol=2e-6, rtol=1e-2)
 
 
+def spread_out(x):
+    """The samples of a batch that are compared: as near to 16 as an even step leads to, and no more."""
+    return x[:: max((len(x) + 8) // 16, 1)][:16]
+
+
 def compared(x, jit_compile):
     run = tf.function(
         lambda x: statistic.layer_row(x, statistic.LayerOutput(has_samples=True)), jit_compile=jit_compile
@@ -324,7 +329,7 @@ def test_how_far_apart_samples_of_another_type_are(dtype, jit_compile):
 def test_several_layers_at_once(jit_compile, is_known):
     """Of one shape and of others, with samples and without, of which one is not finite, and a batch that is smaller."""
     random = np.random.default_rng(3)
-    shapes = [(20, 6), (20, 6), (3, 6), (20, 2, 3), (20, 6), (20, 6)]
+    shapes = [(20, 6), (40, 6), (3, 6), (20, 2, 3), (20, 6), (20, 6)]
     values = [random.normal(size=shape).astype(np.float32) for shape in shapes]
     values[4][2, 1] = np.nan
     outputs = [statistic.LayerOutput(has_samples=place not in (1, 5)) for place in range(len(shapes))]
@@ -337,16 +342,27 @@ def test_several_layers_at_once(jit_compile, is_known):
     for found, x, output in zip(run(*values).numpy(), values, outputs, strict=True):
         expected = row(x)
         place = NAMES.index("cosine_distance")
-        expected[place] = cosine_distance(x[:16]) if output.has_samples else np.nan
+        expected[place] = cosine_distance(spread_out(x)) if output.has_samples else np.nan
         np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("is_known", [True, False], ids=["shape known", "shape unknown"])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_only_the_first_samples_are_compared(jit_compile):
-    x = np.concatenate([np.ones((16, 3), np.float32), -np.ones((50, 3), np.float32)])
-    found = compared(tf.constant(x), jit_compile)
-    assert found[NAMES.index("cosine_distance")] < 1e-6
-    assert found[NAMES.index("n_elements")] == 66 * 3
+@pytest.mark.parametrize("n", [16, 31, 32, 66])
+def test_samples_from_all_over_the_batch_are_compared(n, jit_compile, is_known):
+    """Steps of an episode in their order are like their neighbours, and tell those of another time apart."""
+    x = np.repeat(np.eye(4, dtype=np.float32), [n - n // 2, 0, n // 2, 0], axis=0)
+    spec = tf.TensorSpec(x.shape if is_known else [None, 4], tf.float32)
+
+    @tf.function(jit_compile=jit_compile, input_signature=[spec])
+    def run(given):
+        return statistic.layer_row(given, statistic.LayerOutput(has_samples=True))
+
+    found = run(tf.constant(x)).numpy()
+    spread = spread_out(x)
+    np.testing.assert_allclose(found[NAMES.index("cosine_distance")], cosine_distance(spread), rtol=1e-5)
+    assert cosine_distance(spread) > 0
+    assert found[NAMES.index("n_elements")] == n * 4
 
 
 @pytest.mark.parametrize(

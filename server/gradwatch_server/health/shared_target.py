@@ -3,7 +3,8 @@
 The gradient of a squared error with respect to an output is a multiple of output minus target. Where that target is
 the same for all samples of a batch, the gradient is a straight line over the outputs, and its standard deviation is the
 same multiple of theirs in every batch, to the last digits. With targets of their own it never is. That target is read
-off the line: it differs from batch to batch, or the targets are one number, as those of real and false ones are.
+off the line: it differs from batch to batch, or the targets are one number, as those of real and false ones are. A
+batch that is known to hold one target for all, nothing but real ones or nothing but false ones, says nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.episode import Phase, SharedTarget
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.target import find_target
 
 __all__ = ["SharedTargetRule"]
 
@@ -44,6 +46,7 @@ class SharedTargetRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._output, self._signal = table.linear_output if self._is_single(table) else (-1, -1)
+        self._target, _ = find_target(table)
         self._streaks: Streaks[SharedTarget] = Streaks(1)
         self._sizes: dict[int, float] = {}
         """The multiple for each batch size, times its samples: the last batch of an epoch may be smaller."""
@@ -65,7 +68,7 @@ class SharedTargetRule:
         return len(table.shapes[output]) == 2 and table.shapes[output][1] == 1 and table.dtypes[output] != "float16"
 
     def feed(self, block: Block) -> None:
-        """Takes rows; one in which the outputs were not looked at, or hardly differ, changes nothing."""
+        """Takes rows; one whose outputs were not looked at, hardly differ or have one target all changes nothing."""
         if self._output < 0:
             return
         names = [COLUMN[name] for name in ("n_elements", "mean", "std", "min", "max")]
@@ -73,6 +76,9 @@ class SharedTargetRule:
         _, slope_mean, slope_std, _, _ = block.statistics[:, self._signal, names].astype(np.float64).T
         scale = np.maximum(np.abs(low), np.abs(high))
         is_seen = (std > SPREAD_MIN * scale) & np.isfinite(slope_std) & (slope_std > 0) & np.isfinite(scale)
+        if self._target >= 0:
+            lowest, highest = block.statistics[:, self._target, [COLUMN["min"], COLUMN["max"]]].T
+            is_seen &= lowest != highest
         with np.errstate(divide="ignore", invalid="ignore"):
             multiple = slope_std / std
             target = mean - slope_mean / multiple

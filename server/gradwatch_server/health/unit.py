@@ -265,8 +265,9 @@ def are_classes(block: Block, row: int, table: TensorTable) -> bool:
     names = ("min", "max", "mean", "n_elements")
     low, high, mean, size = block.statistics[row, columns[0]][[COLUMN[name] for name in names]].astype(np.float64)
     total = mean * size
-    is_whole = high == round(high) and abs(total - round(total)) < WHOLE * max(1.0, total)
-    return bool(low == 0 and 2 <= high <= CLASSES_MAX and is_whole)
+    if low != 0 or not 2 <= high <= CLASSES_MAX or not np.isfinite(total):  # NaN where they were not looked at
+        return False
+    return bool(high == round(high) and abs(total - round(total)) < WHOLE * max(1.0, total))
 
 
 def widest_input(block: Block, row: int, table: TensorTable) -> str:
