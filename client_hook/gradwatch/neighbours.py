@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.origin import slip_of
 from gradwatch.repeated import is_same
-from gradwatch.walk import GIVEN, behind
+from gradwatch.walk import GIVEN, behind, passed
 
 __all__ = ["find_messages", "find_returned"]
 
@@ -70,7 +70,8 @@ def find_returned(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[di
     for op in forward:
         if op.type in COLLECTING:
             data, places = _collected(op)
-            taken = _gathered(data)
+            # A sum or the largest of each node's own goes back to its edges where shares of these are made.
+            taken = [one for one in _gathered(data) if passed(one.inputs[0]).type not in COLLECTING]
             if taken and all(is_same(one.inputs[1], places) for one in taken):
                 return [slip_of(op, layer_paths) | {"returns": True}]
     return []

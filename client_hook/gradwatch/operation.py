@@ -23,6 +23,7 @@ from gradwatch.blank import find_blank
 from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
 from gradwatch.capped import find_bounded, find_capped, find_clipped
 from gradwatch.conditioned import find_conditions
+from gradwatch.constants import constant
 from gradwatch.contrast import find_contrasts
 from gradwatch.cosines import find_cooled, find_handicapped, find_negated, find_repelled
 from gradwatch.crossing import find_crossings
@@ -88,7 +89,7 @@ from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.unvaried import find_unvaried
 from gradwatch.views import find_views
-from gradwatch.walk import SHAPES, behind, passed
+from gradwatch.walk import ADDING, SHAPES, behind, passed
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
@@ -639,7 +640,8 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     """What makes the input of an operation with a singular point, such as ``{"type": "AddV2", "constant": 1e-8}``.
 
     Of ``c - minimum(x, b)`` with b < c it tells what is left: ``{"type": "Sub", "constant": c, "least": c - b}``. And
-    of the logarithm of exponentials that are added up or multiplied ``"exponential": True``.
+    of the logarithm of exponentials that are added up or multiplied ``"exponential": True``; of what is to be kept from
+    0 by a number that is 0 in half precision ``"lost": True``.
     """
     if op.type in _ENTROPIES:
         return {"type": str(_made_by(op.inputs[0]).type), "constant": None}
@@ -656,6 +658,7 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
     inner = None if maker.type == "Sub" else _difference_in(maker)
     is_of_exponential = op.type == "Log" and any(one.type == "Exp" for one in behind([maker], through=_TOGETHER))
     further = {"exponential": True} if is_of_exponential else {}
+    further |= {"lost": True} if _is_lost(maker) else {}
     return {
         "type": str(maker.type),
         "constant": constant,
@@ -663,6 +666,13 @@ def _describe_input(op: Any) -> dict[str, Any] | None:
         **({} if inner is None else {"from": inner}),
         **further,
     }
+
+
+def _is_lost(maker: Any) -> bool:
+    """Whether an operation, or the one that a root is taken of, adds or bounds by what is 0 in half precision."""
+    op = passed(maker.inputs[0]) if maker.type in ("Sqrt", "Rsqrt") else maker
+    is_such = op.type in ADDING | {"Maximum"} and op.outputs[0].dtype == tf.float16
+    return bool(is_such and any(constant(one) == 0 for one in op.inputs))
 
 
 def _difference_in(op: Any) -> float | None:

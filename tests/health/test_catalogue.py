@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fiftyeighth import BROKEN
 from tests.health.catalogue.play import is_found, names_culprit, play
+from tests.health.catalogue.sixtieth import BROKEN
 
 LONG = {
     "accelerometer activity",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.health.catalogue.fiftyeighth import HEALTHY
 from tests.health.catalogue.play import play
+from tests.health.catalogue.sixtieth import HEALTHY
 
 LONG = {
     "alloy deep",

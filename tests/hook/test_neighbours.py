@@ -111,6 +111,14 @@ def of_both(h: Any, edges: Any) -> Any:
     return tf.math.unsorted_segment_sum(told, TARGET, 40)
 
 
+def by_stable_attention(h: Any, edges: Any) -> Any:
+    """Of scores less the largest of each node, as a softmax takes them."""
+    scores = tf.reduce_sum(tf.gather(h, TARGET) * tf.gather(h, SOURCE), axis=1, keepdims=True)
+    weights = tf.exp(scores - tf.gather(tf.math.unsorted_segment_max(scores, TARGET, 40), TARGET))
+    shares = weights / tf.gather(tf.math.unsorted_segment_sum(weights, TARGET, 40), TARGET)
+    return tf.math.unsorted_segment_sum(shares * tf.gather(h, SOURCE), TARGET, 40)
+
+
 def by_attention(h: Any, edges: Any) -> Any:
     scores = tf.exp(tf.tanh(tf.gather(h, SOURCE)[:, :1] + tf.gather(h, TARGET)[:, :1]))
     shares = scores / tf.gather(tf.math.unsorted_segment_sum(scores, TARGET, 40), TARGET)
@@ -125,6 +133,7 @@ def by_attention(h: Any, edges: Any) -> Any:
         (to_receiver, False),
         (of_both, False),
         (by_attention, False),
+        (by_stable_attention, False),
     ],
 )
 def test_messages_that_go_back(watch: Any, read: Any, collect: Any, *, is_told: bool) -> None:

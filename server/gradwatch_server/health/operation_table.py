@@ -42,6 +42,7 @@ class Operation:
         input_least: what is left at least where it subtracts what is bounded, or None.
         input_from: what that one's own input subtracts from, where it only adds a constant or bounds by one, or None.
         is_of_exponential: whether that is made of exponentials, added up or multiplied.
+        is_lost: whether what is to keep it from 0 is 0 itself in half precision.
         dtype: what its output is, such as ``float16``, or None where that is not told.
         inside: of a call, loop or condition, the user's risky operations in it.
     """
@@ -60,6 +61,7 @@ class Operation:
     input_least: float | None = None
     input_from: float | None = None
     is_of_exponential: bool = False
+    is_lost: bool = False
     dtype: str | None = None
     inside: tuple[Operation, ...] = ()
 
@@ -92,6 +94,7 @@ class Operation:
             input_least=None if made_by.get("least") is None else float(made_by["least"]),
             input_from=None if made_by.get("from") is None else float(made_by["from"]),
             is_of_exponential=bool(made_by.get("exponential")),
+            is_lost=bool(made_by.get("lost")),
             dtype=operation.get("dtype"),
             inside=inside,
         )

@@ -87,6 +87,14 @@ _FADED = _Remedy(
     "log_p = tf.reduce_logsumexp(log_weight + log_density, axis=-1)    # not log(sum(weight * exp(log_density)))\n"
     "log_p = tf.nn.log_softmax(x)                                      # not log(exp(x) / sum(exp(x)))",
 )
+_LOST = _Remedy(
+    "An epsilon that is 0 in float16",
+    "A number is added, or taken as a bound, to keep this from 0. float16 has nothing between 0 and 6e-8: what is "
+    "smaller becomes 0, without a word.",
+    "Take an epsilon of 1e-4 or so, or compute this in float32 and cast what comes of it.",
+    "y = x / tf.sqrt(variance + 1e-4)\n"
+    "y = tf.cast(tf.cast(x, tf.float32) / tf.sqrt(tf.cast(variance, tf.float32) + 1e-8), x.dtype)",
+)
 _NEGATIVE_LOG = _Remedy(
     "The logarithm of a negative number",
     "The logarithm of a negative number is NaN. A value that should be a probability or a positive amount is not.",
@@ -296,9 +304,10 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
     found = [Hypothesis(f"{remedy.cause}{say_place(operation)}", confidence, why, fix, mended or remedy.code)]
     if operation.function == "Log" and exact and sum_of_logs(operation.code) is not None:
         return [advise_product(operation, "exactly 0"), replace(found[0], confidence=confidence - 0.1)]
-    if operation.is_of_exponential and exact:
-        faded = Hypothesis(f"{_FADED.cause}{say_place(operation)}", confidence, _FADED.why, _FADED.fix, _FADED.code)
-        return [faded, replace(found[0], confidence=confidence - 0.1)]
+    if (operation.is_lost or operation.is_of_exponential) and exact:
+        first = _LOST if operation.is_lost else _FADED
+        likeliest = Hypothesis(f"{first.cause}{say_place(operation)}", confidence, first.why, first.fix, first.code)
+        return [likeliest, replace(found[0], confidence=confidence - 0.1)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
     if is_entropy and "log_softmax" not in (mended or ""):
         # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.
