@@ -121,6 +121,42 @@ def test_a_gather_of_all_pairs_is_told_whatever_the_loss() -> None:
 SWAPPED = {"type": "AddV2", "name": "add", "layer": "", "source": SOURCE, "swapped": True}
 FOCAL = {"type": "Pow", "name": "pow", "layer": "", "source": SOURCE, "focal": 2.0}
 SOLE = {"type": "SoftmaxCrossEntropyWithLogits", "name": "loss", "layer": "", "source": SOURCE, "sole": True}
+EPOCH = {"type": "Epoch", "name": "", "layer": "", "source": SOURCE, "batches": 40}
+
+
+@pytest.mark.parametrize(
+    ("means", "stride", "is_told"),
+    [
+        pytest.param(lambda steps: 0 * steps, 1, True, id="one batch"),
+        pytest.param(lambda steps: steps % 40, 1, False, id="forty, over and over"),
+        pytest.param(lambda steps: 1 * (steps == N - 1), 1, True, id="another one at last"),
+        pytest.param(lambda steps: 1 * (steps == 3), 1, False, id="another one at first"),
+        pytest.param(lambda steps: 0 * steps, 40, False, id="seen at one place of the epoch alone"),
+    ],
+)
+def test_batches_of_an_epoch_that_are_all_one(means: Any, stride: int, *, is_told: bool) -> None:
+    run = run_of(LEVEL, slips=[EPOCH], inputs=[("input", 5), ("target", 1)])
+    run.steps = run.steps * stride
+    names = [COLUMN[name] for name in ("mean", "std", "min", "max")]
+    for column in run.columns("input"):
+        run.statistics[:, column, names] = 0.5
+        run.statistics[:, column, COLUMN["mean"]] = means(run.steps)
+    told = [one for one in run.feed().findings() if one.title.startswith("Every step gets the same batch")]
+    assert len(told) == is_told
+    assert all("40 batches" in one.title and one.title.endswith("(train.py:7)") for one in told)
+
+
+def test_one_line_in_the_steps_of_two_optimizers_is_told_once() -> None:
+    """With what each of them suffers of it."""
+    first, other = run_of(LEVEL, broadcasts=[CROSSING]), run_of(LEVEL, broadcasts=[CROSSING])
+    other.stream = 1
+    engine = other.feed(first.feed())
+    assert [one.title.endswith("(train.py:7)") for one in engine.findings()] == [True]
+    apart = run_of(LEVEL, broadcasts=[CROSSING | {"source": SOURCE | {"line": 8}}])
+    apart.stream = 1
+    assert len(apart.feed(first.feed()).findings()) == 2
+
+
 LONE = {"type": "Sum", "name": "sum", "layer": "", "source": SOURCE, "lone": "length"}
 
 

@@ -117,6 +117,19 @@ def test_what_rounding_leaves_of_a_gradient_is_none(batch: int) -> None:
     assert found.evidence["fed_zeros"] is None, "the bias has as little"
 
 
+@pytest.mark.parametrize(("n_targets", "whole", "is_outweighed"), [(2, 1e6, True), (1, 1e6, False), (2, 1e-2, False)])
+def test_an_output_of_several_that_is_outweighed(n_targets: int, whole: float, *, is_outweighed: bool) -> None:
+    """Its gradient is of some size, and nothing beside the whole."""
+    targets = [("target/price", 1), ("target/kind", 1)][:n_targets]
+    sick = Run(dense(4), n_steps=N, inputs=targets).set_loss(2.3)
+    columns = sick.columns("gradient")
+    sick.statistics[:, columns, COLUMN["norm"]] = whole
+    sick.statistics[:, sick.columns("gradient", [2, 3, 4, 5]), COLUMN["norm"]] = 3e-8 * whole
+    (found,) = [one for one in sick.feed().findings() if one.kind == "zero_gradient"]
+    assert ("next to nothing" in found.title) == is_outweighed
+    assert causes(found)[0].startswith("Another term of the loss is so large") == is_outweighed
+
+
 def test_a_softmax_over_an_axis_of_one_is_named_where_the_step_shows_it() -> None:
     sick = cancelled(3e-8, [2, 3, 4, 5])
     source = {"file": "/home/me/train.py", "line": 47, "code": "weights = tf.nn.softmax(score)"}

@@ -134,6 +134,30 @@ def test_a_state_that_passes_its_gradient_beside_the_cut(watch, read, cut):
     assert found_in(read(fit(watch, InPieces(cut)))) == []
 
 
-@pytest.mark.parametrize("make", [lambda: InPieces(tf.identity), OfOther, Agent], ids=["no cut", "other cuts", "drawn"])
+class Normalising(layers.Layer):
+    """As a layer of one's own does: the deviation is that from a mean that TensorFlow cuts."""
+
+    def call(self, x):
+        mean, variance = tf.nn.moments(x, axes=[-1], keepdims=True)
+        return (x - mean) * tf.math.rsqrt(variance + 1e-3)
+
+
+class Normalised(keras.Model):
+    """One part that is called several times, in which a cut stands that nobody asked for."""
+
+    def __init__(self):
+        super().__init__()
+        inner = [keras.Input((8,)), Normalising(), layers.Dense(8), Normalising(), layers.Dense(8)]
+        self.of_x, self.part, self.head = layers.Dense(8), keras.Sequential(inner), layers.Dense(1)
+
+    def call(self, x):
+        return self.head(self.part(self.part(self.part(self.of_x(x[:, 0])))))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: InPieces(tf.identity), OfOther, Agent, Normalised],
+    ids=["no cut", "other cuts", "drawn", "normalised"],
+)
 def test_other_cuts_are_not(watch, read, make):
     assert found_in(read(fit(watch, make()))) == []

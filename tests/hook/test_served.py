@@ -6,9 +6,11 @@ import ast
 from pathlib import Path
 from typing import Any
 
+import keras
+import numpy as np
 import pytest
 
-from gradwatch.served import find_served, served_by
+from gradwatch.served import find_batches, find_served, served_by
 
 CLASS = """
 class Rows(keras.utils.PyDataset):
@@ -128,3 +130,15 @@ model.fit(Rows(np.ones((60, 3)), np.ones((60, 1))), callbacks=[Look()], verbose=
     exec(compile(path.read_text(), str(path), "exec"), space)  # noqa: S102 a script of its own
     (found,) = space["found"]
     assert (found["serves"], found["source"]["code"]) == ("same", "def __getitem__(self, index):")
+
+
+@pytest.mark.parametrize(("n_rows", "known"), [(60, [2]), (32, [])])
+def test_how_many_batches_an_epoch_has(n_rows: int, known: list[int]) -> None:
+    found: list[dict[str, Any]] = []
+    look = keras.callbacks.LambdaCallback(on_train_batch_begin=lambda batch, logs: found.extend(find_batches()))
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones((n_rows, 3)), np.ones((n_rows, 1)), callbacks=[look], verbose=0)
+    assert [one["batches"] for one in found[:1]] == known
+    assert all(one["source"]["code"].startswith("model.fit(") for one in found)
+    assert find_batches() == []

@@ -179,7 +179,9 @@ _SLIPS: Final = (
 """What stands in the script, and is no symptom of something else."""
 _SPOILING: Final = tuple(slip for slip in _SLIPS if slip not in (Missing, Dropped))
 """Slips of which whole layers may suffer."""
-_AT_ONCE: Final = (SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED, SlipKind.DOTTED, SlipKind.FLOORED)
+_AT_ONCE: Final = (
+    *(SlipKind.DIVERGING, SlipKind.DOTTED, SlipKind.FLOORED, SlipKind.MASK, SlipKind.MISWEIGHED, SlipKind.NORMED),
+)
 """Slips of which they suffer from the first step on."""
 _DRIVING: Final = (SlipKind.STRANGERS,)
 """Slips that drive the weights anywhere."""
