@@ -194,9 +194,23 @@ def test_errors_relative_to_targets_of_zero(n_zero: int, *, is_told: bool) -> No
     slip = {"type": "RealDiv", "name": "divide", "layer": "", "source": None, "relative": 1e-7}
     run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
     run.statistics[:, run.columns("input")[1], [COLUMN["n_elements"], COLUMN["n_zero"]]] = 2000, n_zero
+    run.statistics[:, run.columns("input")[1], [COLUMN["min"], COLUMN["max"]]] = 0.0, 5.0
     told = [found for found in run.feed().findings() if found.title.startswith("Errors are divided by the target")]
     assert len(told) == is_told
     assert all("30.0% of the targets are exactly 0" in found.title for found in told)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_told"), [(-2.0, 3.0, True), (0.5, 3.0, False), (-0.01, 3.0, False), (-3.0, -0.5, False)]
+)
+def test_errors_relative_to_targets_of_both_signs(low: float, high: float, *, is_told: bool) -> None:
+    slip = {"type": "RealDiv", "name": "divide", "layer": "", "source": None, "relative": 1e-7}
+    run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])
+    columns = [COLUMN[name] for name in ("n_elements", "n_zero", "min", "max")]
+    run.statistics[:, run.columns("input")[1], columns] = 2000, 0, low, high
+    told = [found for found in run.feed().findings() if "through 0" in found.title]
+    assert len(told) == is_told
+    assert all("from -2 to 3" in found.title for found in told)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,11 @@ def causes(make: Callable[[], Any]) -> list[str]:
     return [hypothesis.cause for finding in play(train).findings for hypothesis in finding.hypotheses]
 
 
+def warm_up(n_steps: int) -> Any:
+    schedules = keras.optimizers.schedules
+    return schedules.CosineDecay(0.0, 10 * n_steps, warmup_target=1e-2, warmup_steps=n_steps)
+
+
 CASES: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
     (
         "writes the average of the weights",
@@ -53,6 +58,16 @@ CASES: list[tuple[str, Callable[[], Any], Callable[[], Any]]] = [
         "look swapped",
         lambda: keras.optimizers.Adam(3e-2, beta_1=0.999, beta_2=0.9),
         lambda: keras.optimizers.Adam(1e-2, beta_1=0.9, beta_2=0.95),
+    ),
+    (
+        "weight decay, 50, keeps",
+        lambda: keras.optimizers.AdamW(1e-2, weight_decay=50.0),
+        lambda: keras.optimizers.AdamW(1e-2, weight_decay=0.05),
+    ),
+    (
+        "The warm-up takes longer",
+        lambda: keras.optimizers.Adam(warm_up(100_000)),
+        lambda: keras.optimizers.Adam(warm_up(40)),
     ),
     (
         "A momentum of 0.999",

@@ -49,6 +49,8 @@ BELOW_ROWS: Final = 5
 """Rows with a sum of errors below 0: their weights are."""
 SAME_ROWS: Final = 10
 """Batches that are the first one again."""
+SIGNS_SHARE: Final = 0.1
+"""Of the range of targets, what lies on either side of 0 at the least."""
 ZEROS_SHARE: Final = 1e-3
 """Of the targets that errors are divided by: one of 0 counts as much as ten thousand others and more."""
 SPREAD_MIN: Final = 2 * math.pi
@@ -262,7 +264,7 @@ class MisshapedRule:
         self._batches.feed(block)
         if any(what is SlipKind.RELATIVE for what, _ in self._waiting):
             self._look_at_zeros(block)
-        if any(what is SlipKind.HINGE for what, _ in self._waiting):
+        if any(what in (SlipKind.HINGE, SlipKind.RELATIVE) for what, _ in self._waiting):
             self._look_at_labels(block)
         self._places.update(block.leaked[np.isfinite(block.leaked)].astype(int).tolist())
         self._n_below += int((block.loss < 0).sum())
@@ -427,7 +429,7 @@ class MisshapedRule:
     _SHOWN: ClassVar[Mapping[SlipKind, Callable[[MisshapedRule], bool]]] = {
         SlipKind.UNNORMALISED: lambda rule: NORMALISED_MAX < rule._root_mean_square < math.inf,
         SlipKind.UNSHIFTED: lambda rule: (rule._n_graph_rows >= GRAPH_ROWS and not rule._is_shifted) or rule._is_offset,
-        SlipKind.RELATIVE: lambda rule: rule._n_zero >= ZEROS_SHARE * rule._n_targets > 0,
+        SlipKind.RELATIVE: lambda rule: rule._are_zero or rule._are_of_both_signs,
         SlipKind.SAME_BATCH: lambda rule: rule._batches.n_same >= SAME_ROWS,
         SlipKind.HINGE: lambda rule: rule._labels == (0.0, 1.0),
         SlipKind.ROUNDED: lambda rule: rule._places[ROUNDED_PLACE] >= ROUNDED_ROWS,
@@ -447,13 +449,25 @@ class MisshapedRule:
             n_first = int(np.median(list(self._firsts.elements()))) if self._is_offset else 0
             return {"n_nodes": self._n_nodes, "n_reached": self._n_reached, "n_first": n_first}
         if what is SlipKind.RELATIVE:
-            return {"zero_share": self._n_zero / self._n_targets}
+            reach = {} if self._are_zero else {"reach": self._labels}
+            return {"zero_share": self._n_zero / self._n_targets} | reach
         if what is SlipKind.UNNORMALISED:
             return {"root_mean_square": self._root_mean_square}
         mean = float(np.mean(self._means)) if what is SlipKind.UNSCALED and self._means else math.nan
         if self._deviation < min(OFFSET_DEVIATION, OFFSET_SHARE * abs(mean)):
             return {"mean": mean, "deviation": self._deviation}
         return {"spread": self._spread} if what is SlipKind.WAVES else {}
+
+    @property
+    def _are_zero(self) -> bool:
+        """Whether some of the targets are exactly 0."""
+        return self._n_zero >= ZEROS_SHARE * self._n_targets > 0
+
+    @property
+    def _are_of_both_signs(self) -> bool:
+        """Whether targets go through 0, and do not just reach a little beyond it."""
+        low, high = self._labels
+        return self._n_targets > 0 and low < 0 < high and min(-low, high) >= SIGNS_SHARE * (high - low)
 
     def _look_at_zeros(self, block: Block) -> None:
         """Counts the targets, and those that are exactly 0."""

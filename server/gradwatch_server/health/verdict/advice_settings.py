@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from gradwatch_server.health.book import GRADIENT_NORM
+from gradwatch_server.health.book import GRADIENT_NORM, LEARNING_RATE
 from gradwatch_server.health.episode import (
     Behind,
     Collapsed,
@@ -30,7 +30,7 @@ from gradwatch_server.health.misset import FEW_UPDATES, find_swapped_betas
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
 from gradwatch_server.health.verdict.scene import Scene
-from gradwatch_server.health.verdict.spelling import say_count, say_number
+from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
 __all__ = ["LEFT", "advise_betas", "advise_settings", "advise_unapplied", "fitting_momentum"]
 
@@ -64,6 +64,12 @@ EPSILON_FACTOR: Final = 10.0
 """How many times a usual gradient's element Adam's epsilon must be to be what sets the size of its steps."""
 LONG_MOMENTUM: Final = 0.99
 """A usual momentum is 0.9: steps ten times the rate. From here on it is a hundred times."""
+DECAY_LIMIT: Final = 1.0
+"""Of a weight decay: steps of the size of the rate hold weights at one over it (the default is 0.004, few take 0.5)."""
+RISING_STEPS: Final = 100
+RISING_FACTOR: Final = 2.0
+SMALL_RATIO: Final = 0.2
+"""Of a usual update's share of the weights, what those of a warm-up were at the most that has led nowhere."""
 ADADELTA_RATE: Final = 0.1
 """Of Adadelta, whose rate was meant to be 1 (Zeiler 2012)."""
 
@@ -90,6 +96,14 @@ gradients = tape.gradient(loss, variables)
 gradients, norm = tf.clip_by_global_norm(gradients, 1.0)          # what it returns; the list itself stays as it was
 optimizer.apply_gradients(zip(gradients, variables))"""
 
+DECAY_CODE: Final = """\
+optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.004)"""
+
+WARM_UP_CODE: Final = """\
+n_steps = n_epochs * steps_per_epoch
+schedule = tf.keras.optimizers.schedules.CosineDecay(
+    0.0, n_steps, warmup_target=1e-3, warmup_steps=n_steps // 20)"""
+
 ADADELTA_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adadelta(1.0)                     # or Adam(1e-3)"""
 
@@ -99,6 +113,7 @@ def advise_settings(scene: Scene) -> list[Hypothesis]:
     lead, found = scene.incident.lead, []
     if isinstance(lead, LEARNS_NOTHING):
         found += [*_average(scene), *advise_accumulation(scene), *_epsilon(scene), *_adadelta(scene)]
+        found += [*_decay(scene), *_warm_up(scene)]
     if isinstance(lead, IS_THROWN):
         found += [*advise_betas(scene), *_momentum(scene), *advise_unapplied(scene)]
     return found
@@ -220,6 +235,47 @@ def _adadelta(scene: Scene) -> list[Hypothesis]:
             "Use a learning rate of 1, or use Adam.",
             ADADELTA_CODE,
             (Change("optimizer", given=(("learning_rate", "1.0"),)),),
+        )
+    ]
+
+
+def _decay(scene: Scene) -> list[Hypothesis]:
+    decay, rate = scene.setup.number("weight_decay"), scene.learning_rate
+    if decay is None or decay < DECAY_LIMIT:
+        return []
+    each = "" if rate is None or not rate > 0 else f": here {say_number(100 * rate * decay)} % at each step"
+    return [
+        Hypothesis(
+            f"The optimizer's weight decay, {decay:g}, keeps the weights at next to nothing",
+            0.9,
+            f"Each step makes every weight smaller by the learning rate times the decay{each}. Where a step of Adam is "
+            f"about as large as the learning rate, no weight gets beyond {say_number(1 / decay)}.",
+            "The default of AdamW is 0.004; 0.01 to 0.1 is usual. A decay that was chosen as a penalty in the loss, or "
+            "for another rate, means something else here.",
+            DECAY_CODE,
+            (Change("optimizer", instead=(("weight_decay", "0.004"),)),),
+        )
+    ]
+
+
+def _warm_up(scene: Scene) -> list[Hypothesis]:
+    known, ratio = scene.testimony.known, scene.update_ratio
+    since, rate = known.rising_since(LEARNING_RATE), known.read(LEARNING_RATE).newest
+    if since is None or rate is None or ratio is None or ratio >= SMALL_RATIO * USUAL_RATIO:
+        return []
+    step, before = since
+    n_steps = known.step - step
+    if n_steps < RISING_STEPS or rate < RISING_FACTOR * before:
+        return []
+    return [
+        Hypothesis(
+            "The warm-up takes longer than the training: the learning rate has not arrived yet",
+            0.9,
+            f"It has risen since {say_step(step)} and was {say_number(rate)} {n_steps:,} steps later. Up to then no "
+            f"update was more than {say_number(100 * ratio)} % of the weights it changed; about "
+            f"{100 * USUAL_RATIO:g} % is usual.",
+            "`warmup_steps` counts steps, one per batch. Take a few hundred, or a twentieth of all.",
+            WARM_UP_CODE,
         )
     ]
 

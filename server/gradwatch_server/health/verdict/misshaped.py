@@ -1604,6 +1604,24 @@ def _say_strangers(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_relative(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, bound = say_line(lead.slip.get("source")), float(lead.slip["relative"])
     times = say_number(1 / bound)
+    if any(lead.reach):
+        low, high = map(say_number, lead.reach)
+        return (
+            f"Errors are divided by the target, and the targets go from {low} to {high}, through 0{place}",
+            (
+                f"The loss divides each error by the size of its target, which is held from 0 by {bound:g}: the nearer "
+                "a target is to 0, the more its error counts, without a limit."
+            ),
+            Hypothesis(
+                f"A relative error, such as MAPE, of targets of both signs{place}",
+                0.85,
+                "The few samples whose target is near 0 count more than all others together, so the model learns to "
+                "predict 0 for all. An error of 1 % of nothing means nothing.",
+                "Use an absolute error (MAE, MSE), or an error relative to a typical size.",
+                RELATIVE_CODE,
+                (Change("loss", kind="MeanSquaredError"),),
+            ),
+        )
     return (
         f"Errors are divided by the target, and {lead.zero_share:.1%} of the targets are exactly 0{place}",
         (
