@@ -30,7 +30,7 @@ from gradwatch.syntax import is_taped, last_name, names_in, nodes_of, users_file
 from gradwatch.target import path_of, walk
 from gradwatch.unapplied import find_unapplied
 
-__all__ = ["files_near", "find_script"]
+__all__ = ["files_near", "find_script", "is_assigned", "is_to_train"]
 
 LAYERS_MAX: Final = 500
 """Layers whose calls are looked for."""
@@ -310,6 +310,12 @@ def _held_as(files: Sequence[str], name: str) -> list[_Call]:
                 held = [one.attr for one in node.targets if isinstance(one, ast.Attribute)]
                 found += [_Call(file, value)] * (attribute in held)
     return found
+
+
+def is_to_train(files: Sequence[str], name: str) -> bool:
+    """Whether the ``Variable`` that is held by a name is made with ``trainable=True``, in so many words."""
+    words = (one for call in _held_as(files, name) for one in call.node.keywords if one.arg == "trainable")
+    return any(isinstance(one.value, ast.Constant) and one.value.value is True for one in words)
 
 
 def is_assigned(files: Sequence[str], name: str) -> bool:

@@ -94,7 +94,7 @@ from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
 from gradwatch.rotated import find_rotated
 from gradwatch.scaled import find_scaled
-from gradwatch.script import files_near, find_script, is_assigned
+from gradwatch.script import files_near, find_script, is_assigned, is_to_train
 from gradwatch.sender import Sender
 from gradwatch.served import find_batches, find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
@@ -1077,7 +1077,7 @@ class Watch:
     def _untracked(self, variables: Sequence[Any]) -> list[str]:
         """Names of what layers of the models that train these variables hold unknown to Keras, and no optimizer has."""
         try:
-            found = untracked_variables(self._owners(variables))
+            found = untracked_variables(self._owners(variables), partial(is_to_train, files_near(self._models)))
         except Exception as error:  # the boundary: any object may be a layer's attribute
             self._fail("looking for variables that Keras does not train", error)
             return []
@@ -1129,7 +1129,8 @@ class Watch:
             def is_learned(name: str, variable: Any) -> bool:
                 return _has_gradient(variable, loss) and not is_assigned(files, name)
 
-            find = partial(left_as_made, given=given, read=read, is_learned=is_learned)
+            is_meant = partial(is_to_train, files)
+            find = partial(left_as_made, given=given, read=read, is_learned=is_learned, is_meant=is_meant)
             found = find(models)
             # A model of which nothing is given is trained by an optimizer of its own later in a step, or by none.
             # One of the same shapes is a copy of what is trained.

@@ -156,17 +156,21 @@ def trainable_variables(model: Any) -> list[Any]:
         return []
 
 
-def untracked_variables(models: Sequence[Any]) -> dict[str, Any]:
+def untracked_variables(models: Sequence[Any], is_meant: Callable[[str], bool] | None = None) -> dict[str, Any]:
     """What layers hold as a trainable `tf.Variable` of their own, which Keras 3 does not know of, by a name.
 
-    A number alone is left out: counters and averages are kept so.
+    Args:
+        models: the watched models.
+        is_meant: whether the variable of that name is made to be trained in so many words. Only then a number alone is
+            one of them: counters, averages and settings are kept so too.
     """
     known = {id(variable.value) for model in models for variable in model.variables if hasattr(variable, "path")}
     found: dict[str, Any] = {}
     for layer in _layers(models):
         own = {name: one for name, one in vars(layer).items() if not name.startswith("_self_")}
         for name, variable in _variables_in(own, path_of(layer)):
-            if variable.trainable and variable.dtype.is_floating and variable.shape.rank and id(variable) not in known:
+            is_learned = variable.trainable and variable.dtype.is_floating and id(variable) not in known
+            if is_learned and (variable.shape.rank or (is_meant is not None and is_meant(name))):
                 found.setdefault(name, variable)
     return found
 
@@ -290,6 +294,7 @@ def left_as_made(
     read: Set[int],
     *,
     is_learned: Callable[[str, Any], bool],
+    is_meant: Callable[[str], bool],
     are_whole: bool = False,
 ) -> dict[str, Any]:
     """The same of layers that could be trained, and of which no optimizer is given anything, Keras' or their own.
@@ -300,6 +305,7 @@ def left_as_made(
         read: the handles of the variables that a step reads. What it does not read may have its turn later, and so may
             a copy of what is trained (in a model of its own, with the same layers).
         is_learned: whether the loss has a gradient for a `tf.Variable` of that name, and no line assigns it.
+        is_meant: as `untracked_variables` takes it.
         are_whole: whether none of them is a copy, as their layers together have other shapes.
     """
     ids = set(map(id, given))
@@ -312,12 +318,14 @@ def left_as_made(
     own_turn = [(layer, own) for layer, own in left if is_read(own.values(), read)]
     found = _as_made((layer, own) for layer, own in own_turn if are_whole or not _is_copy(own, shapes))
     unknown: dict[str, dict[str, Any]] = {}
-    for name, variable in untracked_variables(models).items():
+    numbers: dict[str, Any] = {}
+    for name, variable in untracked_variables(models, is_meant).items():
         if id(variable) not in ids and not FIXED.search(name.lower()) and is_learned(name, variable):
-            unknown.setdefault(name.rpartition("/")[0], {})[name] = variable
+            of = unknown.setdefault(name.rpartition("/")[0], {}) if variable.shape.rank else numbers
+            of[name] = variable
     for own in unknown.values():  # each tells of itself: what Keras does not know is never trained beside the rest
         found |= _as_made([(None, own)])
-    return _largest(found)
+    return _largest(found | numbers)
 
 
 def copies_as_made(trained: Sequence[Any], kept: Mapping[str, Any], others: Sequence[Any]) -> dict[str, Any]:

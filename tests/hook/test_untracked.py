@@ -136,6 +136,27 @@ def test_it_is_told_with_its_line_whatever_is_learned(watch: Any, read: Any) -> 
     assert found.hypotheses[0].cause == "Keras does not know of some variables"
 
 
+class Sprung(keras.layers.Layer):
+    """Two coefficients that the loss has a gradient for, one of which is said to be trained in so many words."""
+
+    def __init__(self) -> None:
+        super().__init__(name="sprung")
+        self.stiffness = tf.Variable(1.0, trainable=True)  # stiffness
+        self.pace = tf.Variable(1.0)
+        self.dense = keras.layers.Dense(1)
+
+    def call(self, x: Any) -> Any:
+        return self.stiffness * self.dense(x) + self.pace
+
+
+def test_a_number_is_told_where_it_is_said_to_be_trained(watch: Any, read: Any) -> None:
+    recording = read(train(watch, Sprung(), n_steps=130, rate=0.03))
+    assert held_in(recording) == {"stiffness"}
+    (found,) = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
+    assert found.title.startswith("stiffness of sequential")
+    assert found.source["line"] == find_line("stiffness", Path(__file__))
+
+
 def test_what_has_an_optimizer_of_its_own_is_not_told(watch: Any, read: Any) -> None:
     layer, own = Held(drawn()), keras.optimizers.SGD(1e-3)
     own.build([layer.table])

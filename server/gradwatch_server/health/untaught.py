@@ -66,6 +66,8 @@ class UntaughtRule:
         self._is_left = bool(np.isin(self._columns, table.left).any())
         self._is_unknown = np.isin(self._columns, table.left)
         self._is_unknown &= np.array([table.names[int(column)] in setup.untracked for column in self._columns], bool)
+        # The hook tells of those that are said to be trained.
+        self._is_number = self._is_unknown & np.array([not table.shapes[column] for column in self._columns], bool)
         self._clone = None if is_of_copies or self._is_left else setup.find_call("clone")
         self._is_judge = not is_of_copies and _is_judge(table)
         self._made: npt.NDArray[np.float32] | None = None
@@ -125,7 +127,8 @@ class UntaughtRule:
                     layers=tuple(dict.fromkeys(self._table.layer_of(int(column)) for column in self._columns)),
                     variables=tuple(self._table.names[int(column)] for column in self._columns),
                     is_left=self._is_left,
-                    is_unknown=self._made is not None and bool(_are_drawn(self._made)[self._is_unknown].any()),
+                    is_unknown=self._made is not None
+                    and bool((_are_drawn(self._made) | self._is_number)[self._is_unknown].any()),
                     is_judge=self._is_judge,
                     is_copy=self._is_copy,
                     clone=self._clone,

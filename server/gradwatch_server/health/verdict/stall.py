@@ -572,7 +572,13 @@ def _tell_kept(lead: Untaught, scene: Scene, names: list[str]) -> Finding:
 
 def _say_made(lead: Untaught) -> str:
     table = table_of(lead)
-    is_bias = [len(table.shapes[table.names.index(name)]) == 1 for name in lead.variables]
+    ranks = [len(table.shapes[table.names.index(name)]) for name in lead.variables]
+    if not any(ranks):
+        return (
+            f"Checked: {list_names(list(lead.variables))}. The loss has a gradient for each, and nothing there has "
+            f"changed up to {say_step(lead.known_step)}."
+        )
+    is_bias = [rank == 1 for rank in ranks]
     biases = (
         "A bias starts at exactly 0 in all of its elements (an LSTM's at 1 for its forget gate), and the first step of "
         "any training moves it. "

@@ -27,7 +27,7 @@ enter("orchard_scan", "0 / 0", "nonfinite_gradient", operations=("RealDiv",), co
 enter("pulse_forge", "the wrong variables", "missing_gradient", cause=("never trained",))
 enter("raft_pilot", "a column and a vector", "loss_plateau", code="returns - values")
 enter("spiral_drift", "another noise", "loss_plateau", code="tf.random.normal(tf.shape(x0))")
-enter("spring_lab", "variables unknown to Keras", "missing_gradient", cause=("not tracked", "unknown to Keras"))
+enter("spring_lab", "variables unknown to Keras", "missing_gradient", cause=("does not know of some variables",))
 enter(
     "vat_kinetics",
     "a simulation that runs away",
