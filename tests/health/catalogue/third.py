@@ -486,7 +486,7 @@ def digits_from_folders(watch: Watch, seed: int) -> None:
     "labels that say nothing",
     THIRD,
     "loss_plateau",
-    cause=("labels",),
+    cause=("shuffled independently",),
 )
 def digits_from_streams(watch: Watch, seed: int) -> None:
     """Images and labels are shuffled each on their own before they are zipped, so that each image gets a random

@@ -429,12 +429,15 @@ def advise_zero(
             if is_softmax_of_one or single is None
             else _advise_single(single, "a layer")
         ]
+    is_batch_of_one = (scene.start.n_samples == 1 and scene.has_states) or scene.start.has_lone_norm
     if cut or factors or blank or closed:
         return [
             _advise_cut(cut)
             if cut
             else _advise_zeros(factors)
             if factors
+            else _advise_batch_of_one()
+            if blank and is_batch_of_one
             else _advise_blank(blank)
             if blank
             else _advise_closed(closed),
@@ -471,7 +474,7 @@ def advise_zero(
         found.append(_advise_cancelled(scorer, scene))
     if unread:
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
-    if is_shown and ((scene.start.n_samples == 1 and scene.has_states) or scene.start.has_lone_norm):
+    if is_shown and is_batch_of_one:
         found.append(_advise_batch_of_one())
     if ratio is not None and ratio > RATIO_LIMIT:
         found.append(advise_rate(scene, 0.95))

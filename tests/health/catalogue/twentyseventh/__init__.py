@@ -30,7 +30,7 @@ enter(
     code="GAMMA",
     cause=("beyond the end of an episode",),
 )
-enter("ecg_rhythms", "labels out of range", "saturated_activation", "exploding_gradient", cause=("does not fit",))
+enter("ecg_rhythms", "labels out of range", "saturated_activation", "exploding_gradient", cause=("from 0 to 1",))
 enter("event_log_query", "softmax of one", "zero_gradient", cause=("axis of length one",))
 enter("fabric_weaves", "data in order", "dead_units", "loss_plateau", cause=("come in order",))
 enter("friends_usage", "sums that are not normalised", "loss_plateau", cause=("grow from layer to layer",))
