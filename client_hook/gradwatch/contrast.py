@@ -17,7 +17,7 @@ import tensorflow as tf
 from gradwatch.constants import constant, factor
 from gradwatch.origin import GRADIENT_SCOPE, slip_of
 from gradwatch.signs import signs_in
-from gradwatch.walk import behind, given_tensors, reads_variable, variables_of
+from gradwatch.walk import behind, given_tensors, is_square, reads_variable, variables_of
 from gradwatch.xla import math_here
 
 __all__ = ["Contrast", "find_contrast", "find_contrasts", "measure_contrast"]
@@ -193,7 +193,7 @@ def _distance_of(op: Any) -> _Distance | None:
         return None
     source = op.inputs[0].op
     between, sign = source, 1
-    if source.type in ("Abs", "Square") or (source.type == "Mul" and source.inputs[0] is source.inputs[1]):
+    if source.type == "Abs" or is_square(source):
         between = source.inputs[0].op
     elif source.type == "Mul":
         sign = -1
@@ -262,11 +262,10 @@ def _reads(user: Any) -> bool:
 def _passed(user: Any, one: Tensor, sign: int, weight: Weight | None) -> Iterator[tuple[Tensor, int, Weight | None]]:
     """What an operation makes of a distance, if it is larger or smaller with it, and what that is weighed by."""
     given = user.outputs[0]
-    is_squared = user.type == "Square" or (user.type == "Mul" and user.inputs[0] is user.inputs[1])
     is_raised = user.type == "Pow" and (constant(user.inputs[1]) or 0) > 0
     others = [other for other in user.inputs if other is not one]
     scaled = factor(user)
-    if is_squared or is_raised:
+    if is_square(user) or is_raised:
         if weight is None and one.op.type in NOT_BELOW_0:
             yield given, sign, None
     elif user.type in SAME or (user.type in RISING and weight is None):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.walk import ADDING, passed, reads_variable
+from gradwatch.walk import ADDING, is_square, passed, reads_variable
 
 __all__ = ["find_focal"]
 
@@ -62,7 +62,7 @@ def _factors(op: Any) -> Iterator[Any]:
 
 def _power(op: Any) -> float:
     """To which power an operation takes its first input; 1 for any other."""
-    if op.type == "Square" or (op.type == "Mul" and op.inputs[0] is op.inputs[1]):
+    if is_square(op):
         return 2.0
     return (constant(op.inputs[1]) or 1.0) if op.type == "Pow" else 1.0
 

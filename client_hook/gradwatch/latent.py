@@ -15,7 +15,7 @@ from typing import Any, Final
 from gradwatch.constants import factor, scaled
 from gradwatch.origin import layer_of, slip_of
 from gradwatch.signs import signs_in
-from gradwatch.walk import ADDING, passed
+from gradwatch.walk import ADDING, is_square, passed
 
 __all__ = ["find_codes", "find_one_sided", "find_spread", "find_widened"]
 
@@ -59,7 +59,7 @@ def find_codes(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
         Type, name, layer and source line of the sum of mean and noise, and ``codes``: the layers that give mean and
         log-variance; the first such draw.
     """
-    squared = {id(passed(op.inputs[0], KEEPING)) for op in forward if _is_square(op)}
+    squared = {id(passed(op.inputs[0], KEEPING)) for op in forward if _is_power(op)}
     for op, mean, scale in _find_draws(forward):
         made = [_only(mean), _only(scale)]
         layers = [layer_of(one.name, layer_paths) for one in made]
@@ -105,10 +105,10 @@ def find_widened(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
     """
     exponents = [(op, *_exponent_of(op)) for op in forward if op.type == "Exp"] if loss is not None else []
     for _, mean, scale in _find_draws(forward) if exponents else ():
-        squares = [op for op in forward if _is_square(op) and _as_made(op.inputs[0]) is _as_made(mean)]
+        squares = [op for op in forward if _is_power(op) and _as_made(op.inputs[0]) is _as_made(mean)]
         base = next((other for op, _, other in exponents if op.inputs[0] is scale), None)
         powers = [op for op, _, other in exponents if other is base]
-        variances = [*powers, *(user for op in powers for user in op.outputs[0].consumers() if _is_square(user))]
+        variances = [*powers, *(user for op in powers for user in op.outputs[0].consumers() if _is_power(user))]
         signs = [{sign for op in ops for sign in signs_in(op.outputs[0], loss)} for ops in (squares, variances)]
         if signs == [{-1}, {-1}]:
             return [slip_of(squares[0], layer_paths) | {"widens": True}]
@@ -137,7 +137,7 @@ def _exponent_of(exponential: Any) -> tuple[float, Tensor]:
 def _powers_in(exponential: Any, power: float, loss: Tensor) -> Iterator[float]:
     """The powers of e, as they are and squared, that a loss makes small."""
     made = exponential.outputs[0]
-    squares = [op for op in made.consumers() if _is_square(op) and op.inputs[0] is made]
+    squares = [op for op in made.consumers() if _is_power(op) and op.inputs[0] is made]
     for tensor, times in ((made, 1), *((op.outputs[0], 2) for op in squares)):
         if set(signs_in(tensor, loss)) == {1}:
             yield times * power
@@ -153,9 +153,8 @@ def _find_draws(forward: Sequence[Any]) -> Iterator[tuple[Any, Tensor, Tensor]]:
                     yield op, mean, scale
 
 
-def _is_square(op: Any) -> bool:
-    is_self = op.type == "Mul" and op.inputs[0] is op.inputs[1]
-    return bool(is_self or op.type in ("Pow", "Square"))
+def _is_power(op: Any) -> bool:
+    return op.type == "Pow" or is_square(op)
 
 
 def _scale_of(noise: Tensor) -> Tensor | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of, source_of
-from gradwatch.walk import passed, reads_variable, users_of
+from gradwatch.walk import is_square, passed, reads_variable, users_of
 from gradwatch.weighed import is_weight
 
 __all__ = ["find_lone"]
@@ -73,8 +73,7 @@ def _of_one(op: Any) -> Tensor | None:
 
 def _square_of(total: Any) -> Tensor | None:
     made = total.inputs[0].op
-    is_square = made.type == "Square" or (made.type == "Mul" and made.inputs[0] is made.inputs[1])
-    return made.inputs[0] if is_square else None
+    return made.inputs[0] if is_square(made) else None
 
 
 def _users(tensor: Tensor, ids: set[int]) -> list[Any]:

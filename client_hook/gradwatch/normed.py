@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import ADDING, behind, passed, reads_variable, users_of
+from gradwatch.walk import ADDING, behind, is_square, passed, reads_variable, users_of
 from gradwatch.weighed import Weights, is_weight, may_be_batch, sums
 
 __all__ = ["find_dotted", "find_normed"]
@@ -113,7 +113,7 @@ def _meets(number: Tensor, lengths: Set[int | None], before: Set[int], depth: in
 def _squares(total: Any, outputs: Sequence[Tensor]) -> Tensor | None:
     """What a sum is taken of the squares of, all of a batch or each column; None if it is another sum."""
     made = total.inputs[0].op
-    if made.type != "Square" and not (made.type == "Mul" and made.inputs[0] is made.inputs[1]):
+    if not is_square(made):
         return None
     given = made.inputs[0]
     rank = given.shape.rank or 0

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import reads_variable
+from gradwatch.walk import is_square, reads_variable
 
 __all__ = ["find_difference", "find_rounded"]
 
@@ -64,6 +64,4 @@ def _squared(tensor: Tensor | None) -> Tensor | None:
     """What a tensor is the square of; None for anything else."""
     if tensor is None:
         return None
-    op = tensor.op
-    is_product = op.type == "Mul" and op.inputs[0] is op.inputs[1]
-    return op.inputs[0] if op.type == "Square" or is_product else None
+    return tensor.op.inputs[0] if is_square(tensor.op) else None

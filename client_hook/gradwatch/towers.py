@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gradwatch.origin import layer_of, running_fit, source_of
 from gradwatch.tap import find_handle
-from gradwatch.walk import GIVEN, behind, users_of
+from gradwatch.walk import GIVEN, behind, is_square, users_of
 
 __all__ = ["find_towers"]
 
@@ -69,9 +69,7 @@ def find_towers(forward: Sequence[Any], trained: Set[int], layer_paths: Sequence
 def _is_distance(op: Any, forward: Set[int]) -> bool:
     """Whether nothing depends on which of the two is subtracted."""
     users = users_of(op.outputs[0], forward)
-    is_even = all(
-        one.type in EVEN or (one.type == "Mul" and one.inputs[0] is one.inputs[1]) for one in users
-    )  # as a norm has it
+    is_even = all(one.type in EVEN or is_square(one) for one in users)  # as a norm has it
     return op.type == "SquaredDifference" or (bool(users) and is_even)
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "given_tensors",
     "goes_into",
     "is_given",
+    "is_square",
     "passed",
     "reads_variable",
     "users_of",
@@ -105,6 +106,11 @@ def reads_variable(tensor: Any, through: Set[str] | None) -> bool:
 def is_given(tensor: Any, through: Set[str]) -> bool:
     """Whether a tensor is what a step was given, behind operations of some types."""
     return any(op.type in GIVEN for op in behind([tensor.op], through=through))
+
+
+def is_square(op: Any) -> bool:
+    """Whether an operation squares a tensor, also by a product with itself."""
+    return bool(op.type == "Square" or (op.type == "Mul" and op.inputs[0] is op.inputs[1]))
 
 
 def given_of(tensor: Any) -> set[str]:
