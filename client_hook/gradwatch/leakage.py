@@ -156,7 +156,7 @@ def _is_judged(target: Tensor, targets: Sequence[Tensor]) -> Tensor:
     return tf.reduce_any(tf.stack(answers)) if answers else tf.constant(False)
 
 
-def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor, float] | None:
+def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor, Tensor | float] | None:
     """The place of a target in an input, and -1 where it is at its last time, or in all of them; None for no place."""
     if _is_series_seen(values, target, compared.pairs):
         return _place_of_next(values, target), -1.0
@@ -169,8 +169,8 @@ def _look_at(values: Tensor, target: Tensor, compared: Compared) -> tuple[Tensor
     if _are_words(values, target):
         is_seen = any(sees_later(output, values) for output in outputs)
         is_kept = not outputs or any(keeps_times(output, values) for output in outputs)
-        sign = 1.0 if outputs else sign
-        return _place_of_all(values, target, is_next_seen=is_seen, is_kept=is_kept), sign
+        place = _place_of_all(values, target, is_next_seen=is_seen, is_kept=is_kept)
+        return place, tf.where(place == LEAKED_PLACES, 1.0, sign) if outputs else sign
     if _are_codes(values, target) and any(keeps_times(output, values) for output in outputs):
         words, asked = (tf.argmax(one, axis=-1) for one in (values, target))
         place = _place_of_all(words, asked, is_next_seen=False)

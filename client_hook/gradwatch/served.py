@@ -11,6 +11,8 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import keras
+
 from gradwatch.origin import is_users, running_fit, source_at
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import has_keras_step
@@ -60,12 +62,16 @@ def find_served(files: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def find_batches() -> list[dict[str, Any]]:
-    """How many batches an epoch of the running `fit` has, where Keras knows; no slip, as long as they differ.
+    """How many batches of a `PyDataset` an epoch of the running `fit` has; no slip, as long as they differ.
+
+    A data set that repeats all it has as one batch has as many as an epoch is to have steps.
 
     Returns:
         Type (``Epoch``), no name and no layer, the source line of that `fit`, and ``batches``; none for one batch.
     """
     fit = running_fit()
+    if fit is not None and not isinstance(fit.known.get("x"), keras.utils.PyDataset):
+        return []
     n_batches = None if fit is None else getattr(fit.known.get("epoch_iterator"), "num_batches", None)
     if fit is None or not n_batches or n_batches < 2:  # with one, each is the same
         return []

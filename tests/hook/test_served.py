@@ -9,6 +9,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from gradwatch.served import find_batches, find_served, served_by
 
@@ -132,13 +133,29 @@ model.fit(Rows(np.ones((60, 3)), np.ones((60, 1))), callbacks=[Look()], verbose=
     assert (found["serves"], found["source"]["code"]) == ("same", "def __getitem__(self, index):")
 
 
-@pytest.mark.parametrize(("n_rows", "known"), [(60, [2]), (32, [])])
-def test_how_many_batches_an_epoch_has(n_rows: int, known: list[int]) -> None:
+class Ones(keras.utils.PyDataset):
+    def __init__(self, n_batches: int) -> None:
+        super().__init__()
+        self.n_batches = n_batches
+
+    def __len__(self) -> int:
+        return self.n_batches
+
+    def __getitem__(self, index: int) -> Any:
+        return np.ones((4, 3)), np.ones((4, 1))
+
+
+WHOLE = tf.data.Dataset.from_tensors((np.ones((4, 3)), np.ones((4, 1))))
+
+
+@pytest.mark.parametrize(("data", "known"), [(Ones(2), [2]), (Ones(1), []), (WHOLE.repeat(2), [])])
+def test_how_many_batches_an_epoch_has(data: Any, known: list[int]) -> None:
+    """Of a data set that repeats all it has nothing is known: what is trained on may well be one batch."""
     found: list[dict[str, Any]] = []
     look = keras.callbacks.LambdaCallback(on_train_batch_begin=lambda batch, logs: found.extend(find_batches()))
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(np.ones((n_rows, 3)), np.ones((n_rows, 1)), callbacks=[look], verbose=0)
+    model.fit(data, callbacks=[look], verbose=0)
     assert [one["batches"] for one in found[:1]] == known
     assert all(one["source"]["code"].startswith("model.fit(") for one in found)
     assert find_batches() == []

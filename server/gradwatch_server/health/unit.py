@@ -7,6 +7,7 @@ taken off, and a layer is judged by many rows and against its own first rows.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -193,7 +194,9 @@ class FlatRule:
             is_of_zeros=_is_of_zeros(block, row, self._table, column),
             bias=_largest_bias(block, row, self._table, column),
             next_column=int(self._next[first]),
-            next_share=float(_read_size(block, self._next[[first]])[row, 0] / self._next_before[first]),
+            next_share=float(_read_size(block, self._next[[first]])[row, 0]) / self._next_before[first]
+            if self._next_before[first] != 0
+            else math.nan,
         )
         self.episodes.append(self._current)
 

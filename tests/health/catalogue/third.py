@@ -397,7 +397,7 @@ def clean_up_signals(watch: Watch, seed: int) -> None:
     "saturated_activation",
     "loss_plateau",
     layer="out",
-    cause=("activation does not fit",),
+    cause=("does not fit the targets",),
 )
 def disease_course(watch: Watch, seed: int) -> None:
     """Regression of a target between 25 and 346 through a sigmoid, which gives at most 1: the output saturates
