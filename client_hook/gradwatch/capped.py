@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, parted
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
-from gradwatch.walk import goes_into, passed, reads_variable
+from gradwatch.walk import SAME_NUMBERS, goes_into, passed, reads_variable
 
 __all__ = ["find_bounded", "find_capped", "find_clipped"]
 
 PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Squeeze"})
 """What a loss may pass between its cap and its mean: another bound, weights."""
-SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice"})
+SAME: Final = SAME_NUMBERS | {"StridedSlice"}
 """What stands between a layer's output and its bounds."""
 BOUNDING: Final = frozenset({"Maximum", "Minimum"})
 MEANS: Final = frozenset({"Mean", "Sum"})

@@ -8,7 +8,7 @@ from typing import Any, Final
 from gradwatch.least import COMPARING
 from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
 from gradwatch.tap import find_outer
-from gradwatch.walk import GIVEN, PRODUCTS, behind, beyond, goes_into, passed, reads_variable
+from gradwatch.walk import GIVEN, PRODUCTS, SAME_NUMBERS, behind, beyond, goes_into, passed, reads_variable
 
 __all__ = ["find_crossings"]
 
@@ -32,7 +32,6 @@ _ELEMENTWISE: Final = frozenset(
 )
 _CAST: Final = frozenset({"Cast", "Identity"})
 _DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
-_SAME_NUMBERS: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
 
 
 def find_crossings(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -54,8 +53,8 @@ def find_crossings(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[d
         source = None if layer_of(op.name, layer_paths) else source_of(op)
         if source is not None and source not in [one["source"] for one in found]:
             vector, column = _by_rank(op)
-            is_plain = _is_plain_column(column, layer_paths) or _is_weighed_sum(op, vector, column)
-            is_plain = is_plain or _adds_axis(column)
+            is_own = _is_weighed_sum(op, vector, column) or _adds_axis(column)
+            is_plain = is_own or _is_plain_column(column, layer_paths)
             is_asked = _is_of_one(vector, column) or not is_plain or _is_grid(vector, column)
             is_square = _is_square(op)
             unasked = {} if (is_asked and not is_square) or _is_averaged(op, ids) else {"unasked": True}
@@ -113,7 +112,7 @@ def _is_plain_column(column: Tensor, layer_paths: Sequence[str], depth: int = 12
 def _is_pick(op: Any) -> bool:
     """Whether a sum is one of a table times a one in each row."""
     product = op.inputs[0].op
-    made = (passed(one, {"Cast", "Identity"}) for one in product.inputs)
+    made = (passed(one, _CAST) for one in product.inputs)
     return product.type == "Mul" and any(one.type == "OneHot" for one in made)
 
 
@@ -178,7 +177,7 @@ def _adds_axis(tensor: Tensor) -> bool:
 
 
 def _is_of_one(vector: Tensor, column: Tensor) -> bool:
-    return passed(vector, _SAME_NUMBERS) is passed(column, _SAME_NUMBERS)
+    return passed(vector, SAME_NUMBERS) is passed(column, SAME_NUMBERS)
 
 
 def _is_handed_on(op: Any, vector: Tensor, column: Tensor) -> bool:

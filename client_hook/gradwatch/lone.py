@@ -52,11 +52,8 @@ def find_lone(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[s
             of = _square_of(op)
             is_lone = of is not None and reads_variable(of, None) and _is_divided(op.outputs[0], of, ids)
         if is_lone:
-            one = (
-                slip_of(op, layer_paths)
-                | {"source": source_of(op)}
-                | {"lone": "mean" if op.type == "Mean" else "length"}
-            )
+            lone = "mean" if op.type == "Mean" else "length"
+            one = slip_of(op, layer_paths) | {"source": source_of(op), "lone": lone}
             found.setdefault(one["layer"] or repr(one["source"]), one)
     return list(found.values())[:FOUND_MAX]
 

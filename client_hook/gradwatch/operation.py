@@ -89,13 +89,12 @@ from gradwatch.unscaled import find_unscaled
 from gradwatch.unshown import find_faint, find_unshown
 from gradwatch.unvaried import find_unvaried
 from gradwatch.views import find_views
-from gradwatch.walk import ADDING, SHAPES, behind, passed
+from gradwatch.walk import ADDING, LOOPS, SAME_NUMBERS, SHAPES, behind, passed
 from gradwatch.waves import find_waves
 from gradwatch.weighed import find_misweighed
 from gradwatch.xla import is_under_xla, math_for
 
 __all__ = [
-    "LOOPS",
     "OPERATIONS_MAX",
     "Operation",
     "describe_operations",
@@ -223,7 +222,6 @@ LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
 more than a few per cent of it, and attention's softmax or a batch normalisation is hardly ever the culprit."""
 
-LOOPS: Final = ("While", "StatelessWhile")
 CALLS: Final = frozenset({*LOOPS, "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
 """Operations that call a function, which the walk cannot enter."""
 INSIDE_MAX: Final = 8
@@ -234,8 +232,7 @@ _BODIES: Final = ("f", "body", "then_branch", "else_branch")
 
 _ENTROPIES: Final = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
 """Losses that take the softmax of their first input."""
-_SAME_NUMBERS: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
-_TOGETHER: Final = _SAME_NUMBERS | {"Mean", "Mul", "Prod", "RealDiv", "Sum"}
+_TOGETHER: Final = SAME_NUMBERS | {"Mean", "Mul", "Prod", "RealDiv", "Sum"}
 """What makes one number of several that may all be 0."""
 
 WITHOUT_MARGIN: Final = frozenset(
@@ -698,7 +695,7 @@ def _most_of(tensor: Tensor) -> float | None:
 def _made_by(tensor: Tensor) -> Any:
     """The operation that makes the numbers of a tensor, whatever its shape and type."""
     op = tensor.op
-    while op.type in _SAME_NUMBERS:
+    while op.type in SAME_NUMBERS:
         op = op.inputs[0].op
     return op
 

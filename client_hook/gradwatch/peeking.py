@@ -18,7 +18,7 @@ from gradwatch.backwards import is_read_by_loop
 from gradwatch.mask import is_onward
 from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.shifted import OF_TIME, ends_of
-from gradwatch.walk import SHAPES, given_of, passed, reads_variable
+from gradwatch.walk import LOOPS, SAME_NUMBERS, SHAPES, given_of, passed, reads_variable
 
 __all__ = ["find_peeking", "keeps_times", "sees_later"]
 
@@ -32,12 +32,9 @@ SCALING: Final = frozenset(
 PASSING: Final = frozenset({*SCALING, "SelectV2"}) - {"RealDiv"}
 """What stands between a softmax and what it weighs, a dropout's operations among them."""
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
-SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
-"""What stands between a slice and its comparison with an output."""
 REDUCING: Final = frozenset({"Max", "Mean", "Min", "Sum"})
 """What gives one number for all times, or for all features: the numbers themselves go on beside a norm."""
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"})
-LOOPS: Final = frozenset({"StatelessWhile", "While"})
 POOLING: Final = frozenset({"AvgPool", "MaxPool", *REDUCING})
 """What makes fewer times of many."""
 Tensor = Any  # tensorflow ships no types
@@ -72,7 +69,7 @@ def find_peeking(forward: Sequence[Any], outputs: Sequence[Tensor], layer_paths:
 
 def _cut_of(tensor: Tensor) -> Any:
     """The operation behind what gives a tensor another form or picks some of its features."""
-    op = passed(tensor, SAME)
+    op = passed(tensor, SAME_NUMBERS)
     for _ in range(STEPS_MAX):
         is_of_features = op.type == "StridedSlice" and (
             ends_of(op) == (None, None)
@@ -81,7 +78,7 @@ def _cut_of(tensor: Tensor) -> Any:
         )
         if not is_of_features:
             break
-        op = passed(op.inputs[0], SAME)
+        op = passed(op.inputs[0], SAME_NUMBERS)
     return op
 
 
@@ -155,7 +152,7 @@ def _hands_on(op: Any, user: Any) -> bool:
 
 def _is_summary(op: Any) -> bool:
     if op.type in {"MatMul", *PRODUCTS}:
-        return not any(reads_variable(one, SAME) for one in op.inputs)
+        return not any(reads_variable(one, SAME_NUMBERS) for one in op.inputs)
     if op.type == "Conv2D":
         return bool(max(op.get_attr("strides")) > 1)
     return op.type in POOLING or (op.type == "StridedSlice" and op.get_attr("shrink_axis_mask") != 0)

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import slip_of
-from gradwatch.walk import is_square, reads_variable
+from gradwatch.walk import SAME_NUMBERS, is_square, reads_variable
 
 __all__ = ["find_difference", "find_rounded"]
 
-SAME: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
 WAY_MAX: Final = 8
 Tensor = Any  # tensorflow ships no types
 
@@ -44,13 +43,13 @@ def _is_variance(op: Any) -> bool:
         return False
     whole, part = (_behind(one) for one in op.inputs)
     squared, mean = _squared(_averaged(whole)), _averaged(_behind(_squared(part)))
-    return squared is not None and squared is mean and not reads_variable(squared, SAME)
+    return squared is not None and squared is mean and not reads_variable(squared, SAME_NUMBERS)
 
 
 def _behind(tensor: Tensor | None) -> Tensor | None:
     """What has the same numbers in another shape."""
     for _ in range(WAY_MAX):
-        if tensor is None or tensor.op.type not in SAME:
+        if tensor is None or tensor.op.type not in SAME_NUMBERS:
             break
         tensor = tensor.op.inputs[0]
     return tensor

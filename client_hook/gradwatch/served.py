@@ -70,10 +70,10 @@ def find_batches() -> list[dict[str, Any]]:
         Type (``Epoch``), no name and no layer, the source line of that `fit`, and ``batches``; none for one batch.
     """
     fit = running_fit()
-    if fit is not None and not isinstance(fit.known.get("x"), keras.utils.PyDataset):
+    if fit is None or not isinstance(fit.known.get("x"), keras.utils.PyDataset):
         return []
-    n_batches = None if fit is None else getattr(fit.known.get("epoch_iterator"), "num_batches", None)
-    if fit is None or not n_batches or n_batches < 2:  # with one, each is the same
+    n_batches = getattr(fit.known.get("epoch_iterator"), "num_batches", None)
+    if not n_batches or n_batches < 2:  # with one, each is the same
         return []
     source = source_at([(fit.file, fit.line)]) if fit.file else None
     return [{"type": "Epoch", "name": "", "layer": "", "source": source, "batches": int(n_batches)}]

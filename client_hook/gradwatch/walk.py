@@ -12,8 +12,10 @@ from gradwatch.origin import GRADIENT_SCOPE
 __all__ = [
     "ADDING",
     "GIVEN",
+    "LOOPS",
     "PASSING",
     "PRODUCTS",
+    "SAME_NUMBERS",
     "SHAPES",
     "WAY_MAX",
     "behind",
@@ -34,6 +36,8 @@ ADDING: Final = frozenset({"Add", "AddV2"})
 """Sums of two tensors."""
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
+LOOPS: Final = ("While", "StatelessWhile")
+"""Loops in a graph: what they do stands in a function of its own."""
 PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
 """Products of two tensors."""
 PASSING: Final = frozenset(
@@ -51,6 +55,8 @@ PASSING: Final = frozenset(
     }
 )
 """Operations that leave numbers what they are, or give fewer of them, or them more often."""
+SAME_NUMBERS: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze"})
+"""Operations that leave all numbers of a tensor what they are, whatever its shape and type."""
 SHAPES: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 """What asks for a shape depends on no number."""
 WAY_MAX: Final = 3000

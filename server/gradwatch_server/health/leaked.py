@@ -70,13 +70,14 @@ class LeakedRule:
         self._pairs = next((str(slip["pairs"]) for slip in setup.slips if slip.get("pairs")), "")
         outputs = [table.shapes[column] for column in table.activation]
         self._keeps_time = bool(outputs) and all(len(shape) >= SEQUENCE_RANK for shape in outputs)
-        self._has_others = len([*table.entering("input"), *table.entering("index")]) > 1
+        entering = [*table.entering("input"), *table.entering("index")]
+        self._has_others = len(entering) > 1
         shapes = [table.shapes[column] for column in table.entering("input")]
         self._n_features = shapes[0][-1] if len(shapes) == 1 and len(shapes[0]) == SEQUENCE_RANK else 0
         self._source = _source_of(setup, "blank")
         self._shift = _source_of(setup, "shifts")
         self._mask = next((slip for slip in setup.slips if "omits" in slip), None)
-        self._entering = [*table.entering("input"), *table.entering("index")]
+        self._given = entering[0] if entering else -1
         self._means: set[float] = set()
         """Of the first input, a few: what stays as it is from batch to batch may be meant to."""
         self._place = 0
@@ -101,8 +102,8 @@ class LeakedRule:
                     self.episodes[-1].closed_step = step
                 self._place, self._first_step, self._n_rows = place, step, 0
             self._differed |= not self._is_of_two
-            if len(self._means) < VARIED and self._entering:
-                self._means |= set(block.statistics[row, self._entering[:1], COLUMN["mean"]].astype(float).tolist())
+            if len(self._means) < VARIED and self._given >= 0:
+                self._means.add(float(block.statistics[row, self._given, COLUMN["mean"]]))
             if self._is_alike and len(self._means) < VARIED:
                 continue
             if self._pairs == "returns" and self._is_of_two and self._differed:

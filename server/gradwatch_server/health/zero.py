@@ -215,6 +215,7 @@ class ZeroRule:
         share = 1.0 if len(dead) else self._n_idle / self._n_since
         positions = {} if len(dead) else dict.fromkeys(self._table.kernels.tolist(), self._idle_step)
         first_step = int(self._run_step[is_dead].min()) if len(dead) else self._idle_step
+        left = float(norm[dead].max(initial=0.0))
         self._current = Zero(
             stream=self._stream,
             phase=Phase.GRADIENT,
@@ -229,8 +230,8 @@ class ZeroRule:
             live_size=self._find_live_size(norm, is_dead),
             unread=tuple(self._table.kernels[is_dead & self._is_unread].tolist()),
             share=share,
-            rounding=float(norm[dead].max(initial=0.0)) / whole if whole > 0 else 0.0,
-            is_outweighed=self._is_of_several and float(norm[dead].max(initial=0.0)) > OUTWEIGHED,
+            rounding=left / whole if whole > 0 else 0.0,
+            is_outweighed=self._is_of_several and left > OUTWEIGHED,
             output=self._output,
             zero_weights=self._zero_weights,
             blank=self._blank,

@@ -32,7 +32,7 @@ from gradwatch_server.health.verdict.rewrite import say_change
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 
-__all__ = ["LEFT", "advise_betas", "advise_settings", "advise_unapplied", "fitting_momentum"]
+__all__ = ["LEFT", "WARM_UP_CODE", "advise_betas", "advise_settings", "advise_unapplied", "fitting_momentum"]
 
 LEARNS_NOTHING: Final[tuple[type[Episode], ...]] = (
     Behind,
@@ -66,8 +66,9 @@ LONG_MOMENTUM: Final = 0.99
 """A usual momentum is 0.9: steps ten times the rate. From here on it is a hundred times."""
 DECAY_LIMIT: Final = 1.0
 """Of a weight decay: steps of the size of the rate hold weights at one over it (the default is 0.004, few take 0.5)."""
-RISING_STEPS: Final = 100
-RISING_FACTOR: Final = 2.0
+WARM_UP_STEPS: Final = 100
+WARM_UP_FACTOR: Final = 2.0
+"""How long, and by how much, a rate has risen at the least where it is still on its way."""
 SMALL_RATIO: Final = 0.2
 """Of a usual update's share of the weights, what those of a warm-up were at the most that has led nowhere."""
 ADADELTA_RATE: Final = 0.1
@@ -102,7 +103,7 @@ optimizer = tf.keras.optimizers.AdamW(1e-3, weight_decay=0.004)"""
 WARM_UP_CODE: Final = """\
 n_steps = n_epochs * steps_per_epoch
 schedule = tf.keras.optimizers.schedules.CosineDecay(
-    0.0, n_steps, warmup_target=1e-3, warmup_steps=n_steps // 20)"""
+    0.0, n_steps, warmup_target={rate:g}, warmup_steps=n_steps // 20)"""
 
 ADADELTA_CODE: Final = """\
 optimizer = tf.keras.optimizers.Adadelta(1.0)                     # or Adam(1e-3)"""
@@ -265,7 +266,7 @@ def _warm_up(scene: Scene) -> list[Hypothesis]:
         return []
     step, before = since
     n_steps = known.step - step
-    if n_steps < RISING_STEPS or rate < RISING_FACTOR * before:
+    if n_steps < WARM_UP_STEPS or rate < WARM_UP_FACTOR * before:
         return []
     return [
         Hypothesis(
@@ -275,7 +276,7 @@ def _warm_up(scene: Scene) -> list[Hypothesis]:
             f"update was more than {say_number(100 * ratio)} % of the weights it changed; about "
             f"{100 * USUAL_RATIO:g} % is usual.",
             "`warmup_steps` counts steps, one per batch. Take a few hundred, or a twentieth of all.",
-            WARM_UP_CODE,
+            WARM_UP_CODE.format(rate=1e-3),
         )
     ]
 

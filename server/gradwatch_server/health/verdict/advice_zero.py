@@ -617,15 +617,19 @@ def advise_missing_logits(confidence: float, why: str) -> Hypothesis:
 def _advise_clipped(scene: Scene, low: float, high: float) -> list[Hypothesis]:
     """The cause of outputs in this range, all of which lie beyond what the step bounds them by; none if they do not."""
     slip = next((one for one in scene.setup.slips if "clips" in one), None)
-    least, most = (None, None) if slip is None else slip["clips"]
-    is_below = least is not None and high <= least
-    if slip is None or not (is_below or (most is not None and low >= most)):
+    if slip is None:
         return []
-    limit = say_number(next(one for one in ((least if is_below else most),) if one is not None))
+    least, most = slip["clips"]
+    if least is not None and high <= least:
+        beyond, limit = "below", say_number(least)
+    elif most is not None and low >= most:
+        beyond, limit = "above", say_number(most)
+    else:
+        return []
     place = say_line(slip.get("source"))
     return [
         Hypothesis(
-            f"Outputs are clipped before the loss, and all lie {'below' if is_below else 'above'} {limit}{place}",
+            f"Outputs are clipped before the loss, and all lie {beyond} {limit}{place}",
             0.95,
             f"The outputs of the last layer range from {say_number(low)} to {say_number(high)}. What is clipped is "
             f"{limit} whatever the model gives, and has no gradient: nothing can bring it back.",

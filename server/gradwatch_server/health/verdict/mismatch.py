@@ -80,10 +80,8 @@ def tell_mismatch(lead: Mismatch, scene: Scene) -> Finding:
         told = _tell_softmax_of_many(layer, is_of_few=lead.kind is MismatchKind.SOFTMAX_OF_FEW)
     elif lead.kind is MismatchKind.MANY_LABELS:
         told = _tell_many_labels(layer, is_sigmoid=table.functions[lead.column] == "sigmoid")
-    elif lead.kind is MismatchKind.NO_LABEL:
-        told = _tell_no_label(n_classes)
-    elif lead.kind is MismatchKind.FROM_ONE:
-        told = _tell_from_one(n_classes)
+    elif lead.kind in (MismatchKind.NO_LABEL, MismatchKind.FROM_ONE):
+        told = _tell_no_label(n_classes, lacks_first=lead.kind is MismatchKind.FROM_ONE)
     elif lead.kind is MismatchKind.SMALL_LABELS:
         told = _tell_small_labels(lead.label)
     elif lead.kind is MismatchKind.FILLED:
@@ -296,36 +294,28 @@ def _tell_small_labels(label: float) -> tuple[str, str, Hypothesis]:
     )
 
 
-def _tell_no_label(n_classes: int) -> tuple[str, str, Hypothesis]:
+def _tell_no_label(n_classes: int, *, lacks_first: bool) -> tuple[str, str, Hypothesis]:
+    given = f"The targets are labels of 0 and 1 for {n_classes:,} classes"
+    if lacks_first:
+        title = "Class 0 never occurs, and many samples have no label at all: their targets are all 0"
+        summary = f"{given}. A batch has fewer labels than samples, and the first class of all has none."
+        cause = "One-hot labels of classes that are counted from 1"
+        effect = ": here the last class. Samples of it count for nothing in the loss, so it is never learned."
+    else:
+        title = "Many samples have no label at all: their targets are all 0"
+        summary = (
+            f"{given}, and a batch has fewer labels than samples: some samples have none. The loss applies a softmax, "
+            "and expects one label per sample."
+        )
+        cause = "One-hot labels of classes that are counted from 1, or of classes outside of the range"
+        effect = ". Such a sample tells the model nothing about its class, and its gradient pushes all scores down."
     return (
-        "Many samples have no label at all: their targets are all 0",
-        (
-            f"The targets are labels of 0 and 1 for {n_classes:,} classes, and a batch has fewer labels than samples: "
-            "some samples have none. The loss applies a softmax, and expects one label per sample."
-        ),
+        title,
+        summary,
         Hypothesis(
-            "One-hot labels of classes that are counted from 1, or of classes outside of the range",
+            cause,
             0.9,
-            f"`tf.one_hot` turns any class outside of 0 to {n_classes - 1} into zeros, without a warning. Such a "
-            "sample tells the model nothing about its class, and its gradient pushes all scores down.",
-            "Count classes from 0, or raise the depth. Check that each row of the targets adds up to 1.",
-            FEW_CODE.format(n_classes=n_classes),
-        ),
-    )
-
-
-def _tell_from_one(n_classes: int) -> tuple[str, str, Hypothesis]:
-    return (
-        "Class 0 never occurs, and many samples have no label at all: their targets are all 0",
-        (
-            f"The targets are labels of 0 and 1 for {n_classes:,} classes. A batch has fewer labels than samples, and "
-            "the first class of all has none."
-        ),
-        Hypothesis(
-            "One-hot labels of classes that are counted from 1",
-            0.9,
-            f"`tf.one_hot` turns any class outside of 0 to {n_classes - 1} into zeros, without a warning: here the "
-            "last class. Samples of it count for nothing in the loss, so it is never learned.",
+            f"`tf.one_hot` turns any class outside of 0 to {n_classes - 1} into zeros, without a warning{effect}",
             "Count classes from 0, or raise the depth. Check that each row of the targets adds up to 1.",
             FEW_CODE.format(n_classes=n_classes),
         ),

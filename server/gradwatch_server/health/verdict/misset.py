@@ -14,6 +14,7 @@ from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.misset import find_swapped_betas
 from gradwatch_server.health.setup import source_of
 from gradwatch_server.health.verdict.advice_settings import (
+    WARM_UP_CODE,
     advise_accumulation,
     advise_betas,
     advise_unapplied,
@@ -216,12 +217,6 @@ def _tell_unapplied(lead: Misset, scene: Scene, call: Mapping[str, Any]) -> Find
         hypotheses=advise_unapplied(scene),
         subject="settings",
     )
-
-
-WARM_UP_CODE: Final = """\
-n_steps = n_epochs * steps_per_epoch
-schedule = tf.keras.optimizers.schedules.CosineDecay(
-    0.0, n_steps, warmup_target={rate:g}, warmup_steps=n_steps // 20)"""
 
 
 def _tell_warm_up(lead: Misset, scene: Scene, _: str) -> Finding:
