@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import GRADIENT_SCOPE, slip_of
-from gradwatch.signs import signs_in
+from gradwatch.slips.graph.signs import signs_in
 from gradwatch.walk import behind, given_tensors, is_square, reads_variable, variables_of
 from gradwatch.xla import math_here
 

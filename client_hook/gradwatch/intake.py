@@ -21,8 +21,8 @@ from tensorflow.python.eager import record
 from gradwatch.correlation import Pair, is_comparable, is_compared
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
+from gradwatch.slips.graph.undetached import is_reward
 from gradwatch.tap import Tap, enclosing_graphs
-from gradwatch.undetached import is_reward
 
 if TYPE_CHECKING:
     from gradwatch.heard import Drawn, Picked

@@ -11,9 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
-from gradwatch.bootstrap import is_of_return
 from gradwatch.correlation import Pair, find_deviations
-from gradwatch.peeking import keeps_times, sees_later
 from gradwatch.protocol import (
     ALIKE_PLACE,
     BLANK_PLACE,
@@ -26,7 +24,9 @@ from gradwatch.protocol import (
     TRUNCATED_PLACE,
     TWICE_PLACE,
 )
-from gradwatch.truncated import are_scaled
+from gradwatch.slips.graph.bootstrap import is_of_return
+from gradwatch.slips.graph.peeking import keeps_times, sees_later
+from gradwatch.slips.graph.truncated import are_scaled
 from gradwatch.walk import behind, given_tensors
 
 __all__ = ["Compared", "find_leaked"]

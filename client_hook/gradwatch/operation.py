@@ -8,100 +8,27 @@ user's own code built, in the order in which they run. Owns no state; adds only 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.attracted import find_attracted, find_margin
-from gradwatch.averse import find_averse, find_belittled, find_certain
-from gradwatch.backwards import find_backwards
-from gradwatch.blank import find_blank
-from gradwatch.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
-from gradwatch.capped import find_bounded, find_capped, find_clipped
-from gradwatch.conditioned import find_conditions
 from gradwatch.constants import constant
-from gradwatch.contrast import find_contrasts
-from gradwatch.cosines import find_cooled, find_handicapped, find_negated, find_repelled
-from gradwatch.crossing import find_crossings
-from gradwatch.crosswise import find_crosswise
-from gradwatch.derived import find_summed
-from gradwatch.detached import find_detached
-from gradwatch.distilled import find_one_tempered, find_taught
-from gradwatch.exchanged import find_exchanged
-from gradwatch.focal import find_focal
-from gradwatch.gathered import find_dropped, find_emptying, find_gathered
-from gradwatch.heads import find_heads
-from gradwatch.joined import find_joined
-from gradwatch.latent import find_codes, find_one_sided, find_spread, find_widened
-from gradwatch.least import find_least
-from gradwatch.linear import find_linear
-from gradwatch.lone import find_lone
-from gradwatch.mask import find_ahead, find_inverted, find_onward, find_single
-from gradwatch.masked import find_masked
-from gradwatch.misapplied import (
-    find_doubled,
-    find_hinge,
-    find_improbable,
-    find_over_batch,
-    find_relative,
-    find_scores,
-    find_sole,
-    find_straight,
-    find_twice,
-    find_unreduced,
-)
-from gradwatch.mixture import find_marginals
-from gradwatch.neighbours import find_messages, find_returned
-from gradwatch.normed import find_dotted, find_normed
-from gradwatch.opposed import find_opposed
-from gradwatch.origin import GRADIENT_SCOPE, gradient_frames, is_own, layer_of, source_of
-from gradwatch.overlap import find_overlap
-from gradwatch.padded import find_ends
-from gradwatch.paired import find_pairs, find_twins
-from gradwatch.peeking import find_peeking
-from gradwatch.penalty import find_unadded, find_unpenalised
+from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
 from gradwatch.protocol import OPERATION_STATISTICS
-from gradwatch.quantile import find_quantile
-from gradwatch.ratio import find_climbing, find_inverse
-from gradwatch.redrawn import find_redrawn
 from gradwatch.reduction import MAX, MIN, SUM, reduce_rows
-from gradwatch.repeated import find_repeated
-from gradwatch.rounded import find_rounded
 from gradwatch.shared import SharedFunction
-from gradwatch.shifted import find_shifts
-from gradwatch.signs import is_descended
 from gradwatch.statistic import estimate_size
-from gradwatch.survival import find_left
-from gradwatch.tap import find_handle
-from gradwatch.tiled import find_tiled
-from gradwatch.timed import find_timed
-from gradwatch.towers import find_towers
-from gradwatch.truncated import find_truncated
-from gradwatch.undetached import find_cancelled, find_swapped, find_undetached, find_unpassed
-from gradwatch.undropped import find_undropped
-from gradwatch.unordered import find_by_sample, find_unordered
-from gradwatch.unpriced import find_unpriced
-from gradwatch.unscaled import find_unscaled
-from gradwatch.unshown import find_faint, find_unshown
-from gradwatch.unvaried import find_unvaried
-from gradwatch.views import find_views
-from gradwatch.walk import ADDING, LOOPS, SAME_NUMBERS, SHAPES, behind, passed
-from gradwatch.waves import find_waves
-from gradwatch.weighed import find_misweighed
+from gradwatch.walk import ADDING, LOOPS, SAME_NUMBERS, behind, passed
+from gradwatch.way import FUNCTION_CALLS, called_by, find_way, is_gradient, place_of
 from gradwatch.xla import is_under_xla, math_for
 
 __all__ = [
     "OPERATIONS_MAX",
     "Operation",
     "describe_operations",
-    "find_cuts",
-    "find_learned",
     "find_operations",
-    "find_slips",
     "is_risky",
     "measure",
     "operation_block",
@@ -266,7 +193,6 @@ WITHOUT_MARGIN: Final = frozenset(
 
 _NO_SINGULAR_INPUT: Final = frozenset({"RsqrtGrad", "ReciprocalGrad"})
 _OUTPUT_FIRST: Final = frozenset({"SqrtGrad", "RsqrtGrad", "ReciprocalGrad"})
-_CALLS: Final = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 _DIVISIONS: Final = frozenset({"RealDiv", "Div", "Xdivy"})
 _ARCS: Final = ("Acos", "Asin", "Acosh", "Atanh")
 _FORWARD_TYPES: Final[dict[str, tuple[str, ...]]] = {
@@ -297,312 +223,29 @@ def find_operations(gradients: Sequence[Any], loss: Tensor | None) -> list[Any]:
         Operations that the gradients or the loss depend on, and the forward operations whose gradient is among them:
         the first `OPERATIONS_MAX`.
     """
-    seen = _find_all(gradients, loss)
+    seen = find_way(gradients, loss)
     for op in list(seen.values()):
-        forward = _forward_of(op) if is_risky(op) and _is_gradient(op) else None
+        forward = _forward_of(op) if is_risky(op) and is_gradient(op) else None
         if forward is not None and is_risky(forward):
             seen[id(forward)] = forward
-    chosen = sorted((op for op in seen.values() if is_risky(op)), key=_place)
+    chosen = sorted((op for op in seen.values() if is_risky(op)), key=place_of)
     return chosen[:OPERATIONS_MAX]
-
-
-def _find_all(gradients: Sequence[Any], loss: Tensor | None) -> dict[int, Any]:
-    """All operations that gradients and loss depend on, by identity."""
-    roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
-    roots += [] if loss is None else [loss]
-    seen: dict[int, Any] = {}
-    pending = [root.op for root in roots]
-    while pending:
-        op = pending.pop()
-        if id(op) not in seen:
-            seen[id(op)] = op
-            pending.extend(_sources(op))
-    return seen
-
-
-SLIPS_MAX: Final = 4
-
-
-def find_slips(
-    gradients: Sequence[Any],
-    loss: Tensor | None,
-    layer_paths: Sequence[str],
-    outputs: Sequence[Tensor] = (),
-    trained: Set[int] = frozenset(),
-    *,
-    penalised: Mapping[int, str] = MappingProxyType({}),
-    added: Sequence[tuple[str, Tensor]] = (),
-    models: Sequence[Any] = (),
-    dropouts: Sequence[str] = (),
-    files: Sequence[str] = (),
-    tried: Callable[[Callable[[], list[dict[str, Any]]]], list[dict[str, Any]]] = lambda find: find(),
-) -> dict[str, list[dict[str, Any]]]:
-    """Slips on the way to the loss, as the fields ``broadcasts``, ``reshapes`` and ``slips`` of ``tensors`` have them.
-
-    Args:
-        gradients: as `find_operations` takes them.
-        loss: likewise.
-        layer_paths: the Keras paths of the watched models' layers.
-        outputs: those that the step compares with a target each, as far as they are known.
-        trained: the handles of the variables that the step trains.
-        penalised: those of them that have a regularizer, with their names.
-        added: what the layers add to a loss, with their paths.
-        models: the watched models.
-        dropouts: the paths of dropouts that the step is to go through.
-        files: the user's files that are looked at.
-        tried: what calls each finder, and keeps the failure of one from the others.
-
-    Returns:
-        In the order in which they run, the first `SLIPS_MAX` of each. Reshapes: name, layer, source line and both
-        shapes of the user's own, or of a `Reshape` of theirs, that give a tensor the same axes in another order, or
-        that put one into the batch's, or take it from there, across another; the batch's axis is -1. Broadcasts and
-        other slips: as each of the functions that are called here tells.
-    """
-    way = _find_all(gradients, loss)
-    forward = sorted((op for op in way.values() if not _is_gradient(op)), key=_place)
-    whole = sorted(_find_all([], loss).values(), key=_place)  # with gradients that are part of the loss
-    least = loss if is_descended(gradients) else None  # what is made small
-    finders: list[Callable[[], list[dict[str, Any]]]] = [
-        lambda: find_inverted(forward, layer_paths),
-        lambda: find_ahead(forward, layer_paths),
-        lambda: find_onward(forward, layer_paths),
-        lambda: find_single(forward, layer_paths),
-        lambda: find_detached(forward, layer_paths),
-        lambda: find_capped(forward, layer_paths),
-        lambda: find_bounded(forward, layer_paths),
-        lambda: find_backwards(forward, layer_paths),
-        lambda: find_repeated(forward, outputs, layer_paths),
-        lambda: find_joined(forward, layer_paths),
-        lambda: find_redrawn(forward),
-        lambda: find_unended(forward),
-        lambda: find_gathered(forward, layer_paths),
-        lambda: find_dropped(forward, layer_paths),
-        lambda: find_unshown(forward, layer_paths),
-        lambda: find_unvaried(forward, layer_paths),
-        lambda: find_attracted(loss, trained),
-        lambda: find_margin(forward),
-        lambda: find_undetached(forward),
-        lambda: find_cancelled(forward, layer_paths),
-        lambda: find_swapped(forward, layer_paths),
-        lambda: find_focal(forward, layer_paths),
-        lambda: find_sole(forward, layer_paths),
-        lambda: find_linear(outputs, layer_paths),
-        lambda: find_messages(forward, layer_paths),
-        lambda: find_returned(forward, layer_paths),
-        lambda: find_misweighed(forward, outputs, layer_paths),
-        lambda: find_by_sample(forward, layer_paths),
-        lambda: find_unordered(forward, outputs, layer_paths),
-        lambda: find_waves(forward, layer_paths),
-        lambda: find_normed(forward, outputs, layer_paths),
-        lambda: find_dotted(forward, outputs, layer_paths),
-        lambda: find_lone(forward, layer_paths),
-        lambda: find_clipped(forward, layer_paths),
-        lambda: find_doubled(forward, outputs, layer_paths),
-        lambda: find_straight(whole, layer_paths),
-        lambda: find_scores(forward, layer_paths),
-        lambda: find_improbable(forward, layer_paths),
-        lambda: find_over_batch(forward, layer_paths),
-        lambda: find_crosswise(forward, outputs, layer_paths),
-        lambda: find_unreduced(loss),
-        lambda: find_relative(forward, layer_paths),
-        lambda: find_hinge(forward, layer_paths),
-        lambda: find_rounded(forward, layer_paths),
-        lambda: find_truncated(forward, layer_paths),
-        lambda: find_conditions(forward, trained, layer_paths),
-        lambda: find_summed(whole, layer_paths),
-        lambda: find_left(forward, layer_paths),
-        lambda: find_one_sided(forward, layer_paths),
-        lambda: find_codes(forward, layer_paths),
-        lambda: find_spread(forward, least, layer_paths),
-        lambda: find_widened(forward, least, layer_paths),
-        lambda: find_inverse(forward, layer_paths),
-        lambda: find_climbing(forward, least, layer_paths),
-        lambda: find_overlap(forward, least, layer_paths),
-        lambda: find_greedy(forward),
-        lambda: find_unfollowed(forward),
-        lambda: find_unstopped(forward, trained),
-        lambda: find_cooled(forward, layer_paths),
-        lambda: find_handicapped(forward, layer_paths),
-        lambda: find_negated(forward, layer_paths) or find_repelled(forward, least, layer_paths),
-        lambda: find_averse(forward, least, layer_paths),
-        lambda: find_quantile(forward, least, layer_paths),
-        lambda: find_certain(forward, least, layer_paths),
-        lambda: find_belittled(forward, least, trained, layer_paths),
-        lambda: find_emptying(forward, layer_paths),
-        lambda: find_pairs(forward, layer_paths),
-        lambda: find_contrasts(forward, least, layer_paths),
-        lambda: find_views(forward, layer_paths),
-        lambda: find_twins(forward, layer_paths),
-        lambda: find_blank(forward),
-        lambda: find_shifts(forward),
-        lambda: find_peeking(forward, outputs, layer_paths),
-        lambda: find_ends(forward, layer_paths),
-        lambda: find_masked(forward, layer_paths, files),
-        lambda: find_heads(forward, layer_paths),
-        lambda: find_least(forward, layer_paths),
-        lambda: find_exchanged(forward, layer_paths),
-        lambda: find_unpassed(forward, layer_paths),
-        lambda: find_faint(forward, layer_paths),
-        lambda: find_twice(forward, layer_paths),
-        lambda: find_unscaled(forward, layer_paths),
-        lambda: find_marginals(forward, layer_paths),
-        lambda: find_tiled(forward, layer_paths),
-        lambda: find_timed(forward, layer_paths),
-        lambda: find_one_tempered(forward, trained, layer_paths),
-        lambda: find_taught(forward, trained, layer_paths),
-        lambda: find_towers(forward, trained, layer_paths),
-        lambda: find_unpenalised(forward, penalised, layer_paths),
-        lambda: find_unadded(forward, loss, added, layer_paths),
-        lambda: find_unpriced(forward, trained, layer_paths),
-        lambda: find_opposed(forward, layer_paths),
-        lambda: find_undropped(forward, models, dropouts, layer_paths),
-    ]
-    return {
-        "broadcasts": tried(lambda: find_crossings(forward, layer_paths))[:SLIPS_MAX],
-        "reshapes": tried(lambda: _reshapes_in(forward, layer_paths)),
-        "slips": [one for find in finders for one in tried(find)],
-    }
-
-
-def _reshapes_in(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for op in forward:
-        if op.type == "Reshape" and (_turns(op) or _folds(op)) and _is_own_reshape(op):
-            before, after = ([-1, *one.shape[1:]] for one in (op.inputs[0], op.outputs[0]))
-            place = {"layer": layer_of(op.name, layer_paths), "source": source_of(op)}
-            one = {**place, "input_shape": before, "output_shape": after}
-            found.setdefault(repr(one), {"name": op.name, **one})
-    return list(found.values())[:SLIPS_MAX]
-
-
-def _turns(op: Any) -> bool:
-    """Whether a `Reshape` leaves each axis its length, and not its place."""
-    before, after = op.inputs[0].shape, op.outputs[0].shape
-    if before.rank is None or after.rank is None or before.rank < 3 or after.rank < 3 or before[0] != after[0]:
-        return False
-    lengths = [[n for n in shape[1:] if n != 1] for shape in (before, after)]
-    is_known = all(n is not None for one in lengths for n in one)
-    return is_known and lengths[0] != lengths[1] and sorted(lengths[0]) == sorted(lengths[1])
-
-
-def _folds(op: Any) -> bool:
-    """Whether a `Reshape` makes an axis part of the batch's, or takes it from there, across another one."""
-    shapes = [one.shape for one in (op.inputs[0], op.outputs[0])]
-    if any(not shape.rank or None in shape[1:] for shape in shapes):
-        return False
-    (n, *few), (n_more, *many) = sorted(shapes, key=lambda shape: int(shape.rank))
-    without = [place for place, length in enumerate(many) if length > 1 and [*many[:place], *many[place + 1 :]] == few]
-    # The foremost one may go; and of axes of one length any may be meant.
-    is_across = len(many) == len(few) + 1 >= 3 and bool(without) and any(length > 1 for length in many[: without[0]])
-    return is_across and (n is None or n_more is None or n != n_more)
-
-
-def _is_own_reshape(op: Any) -> bool:
-    """Whether it is the user's, or that of a Keras layer which does nothing else; not one within another layer."""
-    return is_own(op) or any(_RESHAPING.search(frame.filename) for frame in op.traceback)
-
-
-_RESHAPING: Final = re.compile(r"[/\\]layers[/\\]reshaping[/\\]reshape\.py$")
-
-
-_CUTS: Final = frozenset(
-    {"ArgMax", "ArgMin", "Bucketize", "Ceil", "Floor", "Multinomial", "PyFunc", "Rint", "Round", "Sign", "StopGradient"}
-)
-"""Operations that no gradient passes, besides those that give whole numbers or truths; of a sign it is 0."""
-CUTS_MAX: Final = 4
-
-
-def find_cuts(
-    handles: Set[int], given: Set[int], loss: Tensor | None, layer_paths: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Where the way back from a loss to some variables ends, though the loss depends on them.
-
-    Args:
-        handles: of the variables, none of which gets a gradient.
-        given: those of the variables that the optimizer is given. One that is only reached through a sign gets a
-            gradient, which is 0.
-        loss: as `find_operations` takes it.
-        layer_paths: the Keras paths of the watched models' layers.
-
-    Returns:
-        Type, name, layer and source line of each operation without a gradient that is the first on such a way, at most
-        `CUTS_MAX` in the order in which they run.
-    """
-    found: list[dict[str, Any]] = []
-    for op in filter(_cuts, find_learned(handles | _find_flat(given, loss), loss)):
-        layer, source = layer_of(op.name, layer_paths), source_of(op)
-        if (layer, source) not in [(one["layer"], one["source"]) for one in found]:
-            found.append({"type": op.type, "name": op.name, "layer": layer, "source": source})
-    return found[:CUTS_MAX]
-
-
-def _find_flat(handles: Set[int], loss: Tensor | None) -> set[int]:
-    """Those of some variables that a loss depends on through a sign and in no other way."""
-    ops = list(_find_all([], loss).values())
-    if not any(op.type == "Sign" and not _is_gradient(op) for op in ops):
-        return set()
-    pending, seen = [] if loss is None else [loss.op], set[int]()
-    while pending:
-        op = pending.pop()
-        if id(op) not in seen and not _cuts(op):
-            seen.add(id(op))
-            pending.extend(_sources(op))
-    reads = [(find_handle(op.inputs[0]), id(op) in seen) for op in ops if op.type in _READS]
-    flat = {one for one, _ in reads} - {one for one, is_seen in reads if is_seen}
-    return {one for one in handles if one in flat}
-
-
-def find_learned(handles: Set[int], loss: Tensor | None) -> Iterator[Any]:
-    """The operations that a loss and some variables, by their handles, have between them, in the order they run in.
-
-    Behind one that no gradient passes, which is among them, none are.
-    """
-    depends: set[int] = set()
-    for op in sorted(_find_all([], loss).values(), key=_place) if handles else []:
-        reads = op.type in _READS and find_handle(op.inputs[0]) in handles
-        if op.type not in SHAPES and (reads or any(id(source) in depends for source in _sources(op))):
-            if not _cuts(op):
-                depends.add(id(op))
-            yield op
-
-
-_READS: Final = frozenset({"ReadVariableOp", "ResourceGather", "ResourceGatherNd"})
-
-
-def _cuts(op: Any) -> bool:
-    is_number = any(one.dtype.is_floating or one.dtype.is_complex for one in op.outputs)
-    return op.type in _CUTS or not is_number
-
-
-def _sources(op: Any) -> list[Any]:
-    """The operations that feed one; where a graph captured a tensor of the graph around it, that tensor's own."""
-    if op.type == "Placeholder" and hasattr(op.graph, "captures"):
-        return [outer.op for outer, inner in op.graph.captures if inner.op is op and hasattr(outer, "op")]
-    return [tensor.op for tensor in op.inputs]
-
-
-def _place(op: Any) -> tuple[int, int]:
-    """Where an operation stands: a graph numbers its operations as they are made, a valid order of running them."""
-    depth, graph = 0, op.graph
-    while graph is not None:
-        depth, graph = depth + 1, getattr(graph, "outer_graph", None)
-    return depth, op._id  # the graph's public list is in this order, but would have to be searched
 
 
 def describe_operations(ops: Iterable[Any], layer_paths: Sequence[str]) -> list[Operation]:
     """What people need to know of each operation; ``layer_paths`` are the Keras paths of the watched models' layers."""
     described = []
     for op in ops:
-        forward = _forward_of(op) if _is_gradient(op) else None
+        forward = _forward_of(op) if is_gradient(op) else None
         described.append(
             Operation(
                 type=op.type,
                 name=op.name,
                 layer=layer_of(op.name, layer_paths) or layer_of("" if forward is None else forward.name, layer_paths),
-                is_gradient=_is_gradient(op),
+                is_gradient=is_gradient(op),
                 forward=None if forward is None else {"type": forward.type, "name": forward.name},
                 source=source_of(forward if forward is not None else op),
-                input=None if _is_gradient(op) else _describe_input(op),
+                input=None if is_gradient(op) else _describe_input(op),
                 dtype=op.outputs[0].dtype.name if op.outputs else None,
                 inside=_describe_inside(forward if forward is not None else op) if op.type in CALLS else None,
             )
@@ -614,7 +257,7 @@ def _describe_inside(op: Any) -> list[dict[str, Any]]:
     """The user's own operations with a singular point in what an operation calls, a line of a type once."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for inner in _operations_inside(op):
-        source = source_of(inner) if inner.type in RISKS and is_risky(inner) and not _is_gradient(inner) else None
+        source = source_of(inner) if inner.type in RISKS and is_risky(inner) and not is_gradient(inner) else None
         if source is not None:
             found.setdefault((inner.type, source["file"], source["line"]), {"type": inner.type, "source": source})
     return list(found.values())[:INSIDE_MAX]
@@ -809,7 +452,7 @@ def is_risky(op: Any) -> bool:
         return False
     if op.type in ("RealDiv", "Div"):
         return not _is_count(op.inputs[1])
-    if op.type == "Exp" and _is_gradient(op):  # of erf, softplus and their like: of a number that cannot be positive
+    if op.type == "Exp" and is_gradient(op):  # of erf, softplus and their like: of a number that cannot be positive
         return _estimate_size(op) <= LARGE_OUTPUT
     return op.type in RISKS or op.type in CALLS or _estimate_size(op) <= LARGE_OUTPUT
 
@@ -830,27 +473,12 @@ def _estimate_size(op: Any) -> int:
     return sum(estimate_size(shape.as_list()) for shape in shapes)
 
 
-_ADDING_UP: Final = frozenset({"AddN", "ConcatV2"})
-"""What a tape adds up the gradients of one tensor with, by no name of its own."""
-
-
-def _is_gradient(op: Any) -> bool:
-    if op.type in _ADDING_UP:
-        return bool(gradient_frames(op))
-    return bool(op.name.startswith(GRADIENT_SCOPE)) or "__backward_" in _called(op)
-
-
-def _called(op: Any) -> str:
-    """The name of the function that an operation calls, or ""."""
-    return str(op.get_attr("f").name) if op.type in _CALLS else ""
-
-
 def _forward_of(op: Any) -> Any | None:
     """The forward operation that a gradient operation differentiates, as far as the graph tells."""
     if op.type in _OUTPUT_FIRST:
         return op.inputs[0].op
-    if op.type in _CALLS:
-        return next((tensor.op for tensor in op.inputs if "__forward_" in _called(tensor.op)), None)
+    if op.type in FUNCTION_CALLS:
+        return next((tensor.op for tensor in op.inputs if "__forward_" in called_by(tensor.op)), None)
     scope = op.name[len(GRADIENT_SCOPE) :].rpartition("/")[0]
     wanted = _FORWARD_TYPES.get(op.type, (op.type,))
     candidates = [found for found in _forward_neighbours(op) if found.type in wanted]

@@ -19,7 +19,6 @@ import tensorflow as tf
 from gradwatch import statistic
 from gradwatch.alike import AlikeKernels
 from gradwatch.assigned import Assignments
-from gradwatch.blank import find_labels
 from gradwatch.cadence import Cadence
 from gradwatch.contrast import find_contrast, measure_contrast
 from gradwatch.correlation import correlate
@@ -33,13 +32,14 @@ from gradwatch.optimizer import Clipped, Slot, Treatment, measure_clipping, unsc
 from gradwatch.protocol import OPERATION_STATISTICS, STATISTICS, Message, name_correlation
 from gradwatch.replay import TRACES_MAX, Replay
 from gradwatch.ring import Ring, create_untraced
-from gradwatch.rounded import find_difference
 from gradwatch.row import N_LOSSES_MAX, Layout
-from gradwatch.shifted import find_moved
+from gradwatch.slips.graph.blank import find_labels
+from gradwatch.slips.graph.rounded import find_difference
+from gradwatch.slips.graph.shifted import find_moved
+from gradwatch.slips.graph.truncated import find_given
 from gradwatch.sums import count_cleared
 from gradwatch.tap import Tap, Tapped, Waiting, enclosing_graphs, unique_taps
 from gradwatch.traced import Traced, find_outdated
-from gradwatch.truncated import find_given
 from gradwatch.weight import STORED, Part, blocks_where, keep_nothing, keep_where, store_where, wait_for
 from gradwatch.xla import cond, is_under_xla, math_here, once
 

@@ -22,13 +22,13 @@ from typing import Any, Final, NamedTuple
 import keras
 import tensorflow as tf
 
-from gradwatch.augmented import TURNING, find_turned
 from gradwatch.origin import EXCERPT_WIDTH, frames, is_users, running_fit
 from gradwatch.protocol import Message
-from gradwatch.refitted import find_refitted
+from gradwatch.slips.script.augmented import TURNING, find_turned
+from gradwatch.slips.script.refitted import find_refitted
+from gradwatch.slips.script.unapplied import find_unapplied
 from gradwatch.syntax import is_taped, last_name, names_in, nodes_of, users_files
 from gradwatch.target import path_of, walk
-from gradwatch.unapplied import find_unapplied
 
 __all__ = ["files_near", "find_script", "is_assigned", "is_to_train"]
 

@@ -20,13 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
-from gradwatch.aliased import find_aliased
 from gradwatch.assigned import Assignments
-from gradwatch.averaged import find_copied, find_lost, find_replaced
-from gradwatch.backbones import find_backbones
-from gradwatch.bgr import find_bgr
-from gradwatch.built import find_built
-from gradwatch.bunched import find_bunched
 from gradwatch.by_hand import ByHand, Given, HandWritten
 from gradwatch.cadence import Cadence
 from gradwatch.callback import Callbacks, is_dismissed
@@ -48,7 +42,6 @@ from gradwatch.distribution import (
 )
 from gradwatch.eager import Backward, EagerReplay
 from gradwatch.ending import WANTED_ERRORS, Ending
-from gradwatch.ends import find_unread_ends
 from gradwatch.errors import (
     ConfigurationError,
     NonFiniteError,
@@ -56,51 +49,34 @@ from gradwatch.errors import (
     ServerTimeoutError,
     TrainingStoppedError,
 )
-from gradwatch.explored import find_explored
-from gradwatch.fed import find_fed
-from gradwatch.folds import find_folds
 from gradwatch.governor import Governor
-from gradwatch.grown import find_grown
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
-from gradwatch.held_out import find_held_out
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
-from gradwatch.jittered import find_jittered
-from gradwatch.late import find_late
 from gradwatch.layer import LayerProbe
-from gradwatch.maskless import Masks
-from gradwatch.mispaired import find_mispaired
 from gradwatch.operation import (
     Operation,
     describe_operations,
-    find_cuts,
-    find_learned,
     find_operations,
-    find_slips,
 )
-from gradwatch.opposed import is_opposed
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.origin import find_source, source_of
-from gradwatch.outside import find_outside, outside_layers
-from gradwatch.penalty import added_losses
 from gradwatch.plan import Control, Plan
 from gradwatch.probe import Before, Beside, Clock, StepScalars, Stream, resource_of
 from gradwatch.reader import LoggedValue, Reader, ScalarLog
-from gradwatch.refitted import find_renumbered
 from gradwatch.replay import Replay
-from gradwatch.reported import find_reported
-from gradwatch.resplit import find_resplit
-from gradwatch.returns import find_past
 from gradwatch.ring import create_untraced
-from gradwatch.rotated import find_rotated
-from gradwatch.scaled import find_scaled
 from gradwatch.script import files_near, find_script, is_assigned, is_to_train
 from gradwatch.sender import Sender
-from gradwatch.served import find_batches, find_served
 from gradwatch.settings import CAPTURED_KINDS, Settings, resolve
-from gradwatch.severed import find_severed
-from gradwatch.siblings import find_siblings
-from gradwatch.sole_label import find_sole_label, find_usual_target
+from gradwatch.slips.graph.cuts import find_cuts
+from gradwatch.slips.graph.opposed import is_opposed
+from gradwatch.slips.graph.penalty import added_losses
+from gradwatch.slips.graph.undropped import dropouts_of
+from gradwatch.slips.in_graph import find_in_graph
+from gradwatch.slips.in_script import find_in_models, find_in_script
+from gradwatch.slips.script.maskless import Masks
+from gradwatch.slips.script.outside import outside_layers
 from gradwatch.spool import Spool, spool_path
 from gradwatch.statistic import apart, layer_row
 from gradwatch.sums import are_from_tape, cleared_from, find_sums
@@ -128,16 +104,8 @@ from gradwatch.target import (
     untracked_variables,
     walk,
 )
-from gradwatch.thawed import find_thawed
-from gradwatch.topped import find_topped
 from gradwatch.traced import TRACED_MAX, Traced, find_frozen, find_traced
-from gradwatch.uncalled import find_uncalled
-from gradwatch.undropped import dropouts_of
-from gradwatch.unmasked import find_unmasked
-from gradwatch.unpacked import find_unpacked
-from gradwatch.untaped import find_untaped
-from gradwatch.unused import find_unused
-from gradwatch.withheld import find_withheld
+from gradwatch.way import find_learned
 from gradwatch.within import Function, find_functions
 from gradwatch.witness import Trained, Witness, count_iterations, sample_weights
 from gradwatch.xla import is_under_xla
@@ -1190,27 +1158,16 @@ class Watch:
         """The slips of a step, in its graph or eagerly ``made``, and of the models; the rest as `_graph` has it."""
         files = self._tried("the user's files", lambda: files_near(self._models))
         found = {"slips": []} | self._graph(*step, files=files)
-        fed = self._fed(files)
+        fed = find_in_script(files, self._models, partial(self._tried, "what feeds the training"))
         # What the graph has told of already.
         if any("unread" in one for one in found["slips"]):
             fed = [one for one in fed if "unread" not in one]
         told = [one["source"] for one in found.get("reshapes", ())]
         fed = [one for one in fed if "after" not in one or one["source"] not in told]
         lost = self._tried("the masks of padding", lambda: self._masks.take(files))
-        return found | {"slips": [*made, *found["slips"], *self._built(files), *lost, *fed]}
-
-    def _built(self, files: Sequence[str]) -> list[dict[str, Any]]:
-        """What the models are built of that tells of a slip."""
-        where, models = "what the models are built of", self._models
-        finders = [
-            lambda: find_built(models, files),
-            lambda: find_severed(models),
-            lambda: find_topped(models),
-            lambda: find_uncalled(models, files),
-            lambda: find_outside(models),
-            self._find_players,
-        ]
-        return [one for find in finders for one in self._tried(where, find)]
+        tried = partial(self._tried, "what the models are built of")
+        built = [*find_in_models(self._models, files, tried), *tried(self._find_players)]
+        return found | {"slips": [*made, *found["slips"], *built, *lost, *fed]}
 
     def _find_players(self) -> list[dict[str, Any]]:
         """Layers that another run trains against this one's: it watches them too, and both have just begun."""
@@ -1220,46 +1177,6 @@ class Watch:
         shared = {one.run_id: self._shared_with(one) for one in runs if one is not self}
         place = {"type": "Watch", "layer": "", "source": None}
         return [{**place, "name": run_id, "opposes": paths} for run_id, paths in shared.items() if paths]
-
-    def _fed(self, files: Sequence[str]) -> list[dict[str, Any]]:
-        """What the user's lines lose of what feeds the training, slow copies that are none, returns of the past."""
-        where, models = "what feeds the training", self._models
-        finders = [
-            lambda: find_fed(files, models),
-            lambda: find_scaled(models, files),
-            lambda: find_rotated(models, files),
-            lambda: find_backbones(models, files),
-            lambda: find_bgr(files),
-            lambda: find_unmasked(models, files),
-            lambda: find_thawed(models, files),
-            lambda: find_withheld(files),
-            lambda: find_replaced(files),
-            lambda: find_copied(files),
-            lambda: find_lost(files),
-            lambda: find_past(files),
-            lambda: find_unread_ends(files),
-            lambda: find_explored(files),
-            lambda: find_grown(files),
-            lambda: find_unpacked(files),
-            lambda: find_untaped(files),
-            lambda: find_bunched(files),
-            find_held_out,
-            find_jittered,
-            find_sole_label,
-            find_usual_target,
-            lambda: find_mispaired(files),
-            lambda: find_resplit(files),
-            lambda: find_renumbered(files),
-            lambda: find_folds(files),
-            lambda: find_siblings(files),
-            lambda: find_unused(files, models),
-            lambda: find_reported(files),
-            lambda: find_late(files),
-            lambda: find_aliased(files),
-            lambda: find_served(files),
-            find_batches,
-        ]
-        return [one for find in finders for one in self._tried(where, find)]
 
     def _tried(self, where: str, find: Callable[[], Iterable[Found]]) -> list[Found]:
         """What is found somewhere; nothing where looking fails, as any code may be read and any object be a layer."""
@@ -1301,7 +1218,7 @@ class Watch:
             penalised = {int(resource_of(one).handle._id): str(one.path) for one in regularised}
             added = added_losses(self._models, set(map(id, variables)), files)
             return {
-                **find_slips(
+                **find_in_graph(
                     gradients,
                     loss,
                     paths,

@@ -14,6 +14,11 @@ HOOK_MODULES = ("gradwatch.protocol", "gradwatch.errors", "gradwatch.sender", "g
 HOOK_SURFACE = (*HOOK_MODULES, "gradwatch.__version__")
 # Trainings as users write them: for them the hook is a public package, and TensorFlow is what they train with.
 USER_SCRIPTS = "gradwatch_server.demo.scripts"
+# What finders of slips read graphs, lines and models with: nothing of how a step is recorded and sent.
+SLIPS_MAY_USE = tuple(
+    f"gradwatch.{name}"
+    for name in ("slips", "constants", "contrast", "legacy", "origin", "syntax", "tap", "target", "walk", "way")
+)
 DOES_IO = {
     "asyncio", "http", "io", "logging", "os", "pathlib", "shutil", "socket", "sqlite3", "ssl", "subprocess", "tempfile",
     "threading", "time", "urllib",
@@ -27,6 +32,10 @@ def check(imports: list[Import], is_allowed) -> list[str]:
 def is_hook_import_allowed(edge: Import) -> bool:
     top = edge.target.partition(".")[0]
     return top in HOOK_MAY_USE or top in sys.stdlib_module_names
+
+
+def is_slip_import_allowed(edge: Import) -> bool:
+    return not edge.reaches("gradwatch") or edge.reaches(*SLIPS_MAY_USE)
 
 
 def is_server_import_allowed(edge: Import) -> bool:
@@ -59,6 +68,12 @@ def test_hook_knows_neither_the_server_nor_its_libraries():
     imports = read_package("gradwatch")
     assert len(imports) > 20
     assert check(imports, is_hook_import_allowed) == []
+
+
+def test_finders_of_slips_know_nothing_of_recording():
+    imports = [edge for edge in read_package("gradwatch") if edge.importer.startswith("gradwatch.slips.")]
+    assert len(imports) > 300
+    assert check(imports, is_slip_import_allowed) == []
 
 
 def test_server_uses_only_the_hooks_surface_and_no_framework():
@@ -95,6 +110,7 @@ def test_page_is_data_and_imports_nothing():
     [
         ("gradwatch.sender", "import gradwatch_server", is_hook_import_allowed),
         ("gradwatch.sender", "def f():\n    from fastapi import FastAPI", is_hook_import_allowed),
+        ("gradwatch.slips.graph.mask", "from gradwatch.probe import Stream", is_slip_import_allowed),
         ("gradwatch_server.store", "from gradwatch import session", is_server_import_allowed),
         ("gradwatch_server.store", "import gradwatch.probe as p", is_server_import_allowed),
         ("gradwatch_server.store", "import gradwatch", is_server_import_allowed),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradwatch.aliased import find_aliased
+from gradwatch.slips.script.aliased import find_aliased
 
 MASKED = """
 def masked(tokens):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.augmented import find_turned
+from gradwatch.slips.script.augmented import find_turned
 
 CAPTURE = ("gradient", "operation")
 

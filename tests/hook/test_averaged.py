@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from gradwatch import averaged
-from gradwatch.averaged import find_copied, find_lost, find_replaced
+from gradwatch.slips.script import averaged
+from gradwatch.slips.script.averaged import find_copied, find_lost, find_replaced
 
 CAPTURE = ("gradient", "operation")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.backbones import find_backbones
+from gradwatch.slips.script.backbones import find_backbones
 from tests.hook.diagnosis import diagnose, find_line
 
 CAPTURE = ("gradient", "input")

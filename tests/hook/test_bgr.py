@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.bgr import find_bgr
+from gradwatch.slips.script.bgr import find_bgr
 
 PRETRAINED = """
 import cv2

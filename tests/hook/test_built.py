@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from gradwatch.built import find_built
+from gradwatch.slips.script.built import find_built
 from tests.hook.diagnosis import diagnose, find_line, known_in
 from tests.hook.training import dense
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gradwatch import bunched
-from gradwatch.bunched import find_bunched, is_bunched
+from gradwatch.slips.script import bunched
+from gradwatch.slips.script.bunched import find_bunched, is_bunched
 
 RANDOM = np.random.default_rng(0)
 BOOKS = np.repeat(np.arange(60), RANDOM.integers(15, 25, 60))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.ends import find_unread_ends
+from gradwatch.slips.script.ends import find_unread_ends
 
 LOOP = """
 def replay(batch_size):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.explored import find_explored
+from gradwatch.slips.script.explored import find_explored
 
 FUNCTION = """
 epsilon, EPS_MIN, DECAY = 1.0, 0.05, 0.99

@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 
-from gradwatch.fed import find_fed
+from gradwatch.slips.script.fed import find_fed
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient", "operation")

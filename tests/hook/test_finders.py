@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from gradwatch import operation, session
+from gradwatch.slips import in_graph, in_script
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient", "operation")
@@ -21,9 +21,9 @@ def fails(*arguments: Any) -> None:
 
 
 def test_one_that_fails_keeps_nothing_from_the_others(watch: Any, read: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(operation, "find_inverted", fails)
-    monkeypatch.setattr(session, "find_fed", fails)
-    monkeypatch.setattr(session, "find_built", fails)
+    monkeypatch.setattr(in_graph, "find_inverted", fails)
+    monkeypatch.setattr(in_script, "find_fed", fails)
+    monkeypatch.setattr(in_script, "find_built", fails)
     head = [layers.Reshape((20, 6)), layers.Flatten(), layers.Dense(2, "softmax"), layers.Dropout(0.5)]
     model = keras.Sequential([keras.Input((6, 20)), *head])
     model.compile(keras.optimizers.SGD(0.01), "sparse_categorical_crossentropy")

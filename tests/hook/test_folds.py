@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.folds import find_folds
+from gradwatch.slips.script.folds import find_folds
 
 HEAD = "model = build()\nfolds = KFold(5)\nfor train, held in folds.split(x):\n"
 FIT = "    model.fit(x[train], y[train], epochs=3, validation_data=(x[held], y[held]))\n"

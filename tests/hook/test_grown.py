@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.grown import find_grown
+from gradwatch.slips.script.grown import find_grown
 
 SCRIPT = """
 {before}

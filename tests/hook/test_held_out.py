@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch import held_out
+from gradwatch.slips.script import held_out
 from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient",)

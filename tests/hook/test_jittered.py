@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras import layers
 from keras.src.legacy.preprocessing.image import ImageDataGenerator
 
-from gradwatch.jittered import find_jittered
+from gradwatch.slips.script.jittered import find_jittered
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient",)

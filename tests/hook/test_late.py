@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gradwatch import late
-from gradwatch.late import find_late
+from gradwatch.slips.script import late
+from gradwatch.slips.script.late import find_late
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch import masked
-from gradwatch.masked import _may_empty, _tables_from_zero
 from gradwatch.protocol import ALIKE_PLACE, MASKED_PLACE
+from gradwatch.slips.graph import masked
+from gradwatch.slips.graph.masked import _may_empty, _tables_from_zero
 from tests.hook.diagnosis import diagnose, known_in
 from tests.hook.test_paired import places_in
 

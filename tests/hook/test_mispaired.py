@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.mispaired import find_mispaired
+from gradwatch.slips.script.mispaired import find_mispaired
 from tests.hook.diagnosis import find_line, found_in
 
 CAPTURE = ("gradient",)

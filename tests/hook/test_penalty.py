@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch import penalty as penalties
+from gradwatch.slips.graph import penalty as penalties
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient", "operation")

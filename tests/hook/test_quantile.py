@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch.quantile import _is_for_targets
+from gradwatch.slips.graph.quantile import _is_for_targets
 from tests.hook.diagnosis import diagnose, find_line, found_in
 
 CAPTURE = ("gradient", "operation")

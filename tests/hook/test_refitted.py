@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from gradwatch import refitted
-from gradwatch.refitted import find_refitted, find_renumbered
+from gradwatch.slips.script import refitted
+from gradwatch.slips.script.refitted import find_refitted, find_renumbered
 
 CAPTURE = ("gradient", "operation")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.reported import find_reported
+from gradwatch.slips.script.reported import find_reported
 
 KL = "kl = tf.reduce_mean(-0.5 * tf.reduce_sum(1 + log_var - tf.square(mu) - tf.exp(log_var), -1))"
 KL_POWER = "kl = -0.5 * tf.reduce_mean(log_var + 1 - mu ** 2 - tf.exp(log_var))"

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch.resplit import find_resplit
+from gradwatch.slips.script.resplit import find_resplit
 from tests.hook.diagnosis import found_in
 
 CAPTURE = ("gradient",)

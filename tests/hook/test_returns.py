@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from gradwatch import returns
-from gradwatch.returns import find_past
+from gradwatch.slips.script import returns
+from gradwatch.slips.script.returns import find_past
 
 PLAY = """
 rewards, dones = [], []

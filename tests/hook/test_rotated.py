@@ -9,7 +9,7 @@ import keras
 import pytest
 from keras import layers
 
-from gradwatch.rotated import find_rotated
+from gradwatch.slips.script.rotated import find_rotated
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.scaled import find_scaled
+from gradwatch.slips.script.scaled import find_scaled
 from tests.hook.diagnosis import diagnose
 
 CAPTURE = ("gradient", "activation", "input", "operation")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gradwatch.served import find_batches, find_served, served_by
+from gradwatch.slips.script.served import find_batches, find_served, served_by
 
 CLASS = """
 class Rows(keras.utils.PyDataset):

@@ -8,7 +8,7 @@ import keras
 import pytest
 from keras import layers
 
-from gradwatch.severed import find_severed
+from gradwatch.slips.script.severed import find_severed
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gradwatch import siblings
-from gradwatch.siblings import find_siblings
+from gradwatch.slips.script import siblings
+from gradwatch.slips.script.siblings import find_siblings
 
 LOAD = "(x_train, y_train), (x_test, y_test) = load_data()\n"
 

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch.sole_label import _ends_in_units, _is_of_turns
+from gradwatch.slips.script.sole_label import _ends_in_units, _is_of_turns
 from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient",)

@@ -9,7 +9,7 @@ import keras
 import pytest
 from keras import layers
 
-from gradwatch.thawed import find_thawed
+from gradwatch.slips.script.thawed import find_thawed
 
 FREEZE = "for layer in base.layers[:100]:\n    layer.trainable = False\n"
 THAW = "base.trainable = True\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.topped import find_topped
+from gradwatch.slips.script.topped import find_topped
 from tests.hook.diagnosis import diagnose
 
 CAPTURE = ("gradient",)

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from gradwatch import unapplied
-from gradwatch.unapplied import find_unapplied
+from gradwatch.slips.script import unapplied
+from gradwatch.slips.script.unapplied import find_unapplied
 
 CAPTURE = ("gradient", "operation")
 

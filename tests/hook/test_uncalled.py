@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.uncalled import find_uncalled
+from gradwatch.slips.script.uncalled import find_uncalled
 from tests.hook.diagnosis import find_line
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have a `build:UserWarning")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradwatch.unpacked import find_unpacked
+from gradwatch.slips.script.unpacked import find_unpacked
 
 ENCODE = "def encode(x):\n    mean = x\n    spread = x\n    return mean, spread\n"
 LOAD = "def load():\n    return (x_train, y_train), (x_test, y_test)\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradwatch.untaped import find_untaped
+from gradwatch.slips.script.untaped import find_untaped
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from keras import layers
 
-from gradwatch.unused import find_unused
+from gradwatch.slips.script.unused import find_unused
 
 HEAD = """
 import keras

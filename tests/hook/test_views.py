@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from gradwatch.views import find_views
+from gradwatch.slips.graph.views import find_views
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
 CAPTURE = ("gradient", "operation")

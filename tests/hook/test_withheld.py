@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradwatch.withheld import find_withheld
+from gradwatch.slips.script.withheld import find_withheld
 
 STOP = "stop = keras.callbacks.EarlyStopping(patience=3)\n"
 FIT = "model.fit(x, y)\n"

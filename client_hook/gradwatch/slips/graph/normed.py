@@ -13,8 +13,8 @@ from typing import Any, Final
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of
+from gradwatch.slips.graph.weighed import Weights, is_weight, may_be_batch, sums
 from gradwatch.walk import ADDING, behind, is_square, passed, reads_variable, users_of
-from gradwatch.weighed import Weights, is_weight, may_be_batch, sums
 
 __all__ = ["find_dotted", "find_normed"]
 

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of, source_of
-from gradwatch.signs import signs_in, terms_of
+from gradwatch.slips.graph.signs import signs_in, terms_of
 from gradwatch.walk import ADDING, behind, given_of, passed, reads_variable
 
 __all__ = ["find_overlap"]

@@ -12,9 +12,9 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of
+from gradwatch.slips.graph.weighed import product_of
 from gradwatch.tap import find_outer
 from gradwatch.walk import ADDING, GIVEN, behind, beyond, passed, reads_variable
-from gradwatch.weighed import product_of
 
 __all__ = ["find_by_sample", "find_unordered"]
 

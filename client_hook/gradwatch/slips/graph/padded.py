@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.backwards import is_read_by_loop
 from gradwatch.origin import slip_of
+from gradwatch.slips.graph.backwards import is_read_by_loop
 from gradwatch.walk import goes_into, users_of
 
 __all__ = ["find_ends"]

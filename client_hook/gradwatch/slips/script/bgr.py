@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gradwatch.backbones import PREPARE, made_in
 from gradwatch.origin import source_at
+from gradwatch.slips.script.backbones import PREPARE, made_in
 from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_of, stored_names
 
 __all__ = ["find_bgr"]

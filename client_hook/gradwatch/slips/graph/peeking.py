@@ -14,10 +14,10 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.backwards import is_read_by_loop
-from gradwatch.mask import is_onward
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.shifted import OF_TIME, ends_of
+from gradwatch.slips.graph.backwards import is_read_by_loop
+from gradwatch.slips.graph.mask import is_onward
+from gradwatch.slips.graph.shifted import OF_TIME, ends_of
 from gradwatch.walk import LOOPS, SAME_NUMBERS, SHAPES, given_of, passed, reads_variable
 
 __all__ = ["find_peeking", "keeps_times", "sees_later"]

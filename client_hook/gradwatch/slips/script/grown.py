@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.returns import outer_names
+from gradwatch.slips.script.returns import outer_names
 from gradwatch.syntax import functions_around, goes_back, last_name, nodes_of
 
 __all__ = ["find_grown"]

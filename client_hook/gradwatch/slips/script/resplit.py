@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import tensorflow as tf
 
-from gradwatch.fed import chain_of
 from gradwatch.origin import running_fit, source_at
+from gradwatch.slips.script.fed import chain_of
 from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
 
 __all__ = ["find_resplit"]

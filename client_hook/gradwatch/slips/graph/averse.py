@@ -15,11 +15,11 @@ import re
 from collections.abc import Sequence, Set
 from typing import Any, Final
 
-from gradwatch.bootstrap import find_returns
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of, source_of
-from gradwatch.ratio import is_ratio
-from gradwatch.signs import signs_in
+from gradwatch.slips.graph.bootstrap import find_returns
+from gradwatch.slips.graph.ratio import is_ratio
+from gradwatch.slips.graph.signs import signs_in
 from gradwatch.tap import find_handle
 from gradwatch.walk import ADDING, behind, passed
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 import tensorflow as tf
 
-from gradwatch.fed import chain_of, mapped_graph
 from gradwatch.origin import Fit, running_fit, source_at, source_of
+from gradwatch.slips.script.fed import chain_of, mapped_graph
 from gradwatch.syntax import assigned_before, last_name, nodes_of
 from gradwatch.walk import behind
 

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.signs import signs_in
+from gradwatch.slips.graph.signs import signs_in
 from gradwatch.walk import reads_variable
 
 __all__ = ["find_quantile"]

@@ -13,8 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gradwatch.fed import calls_of_method, chain_of, trained_on
 from gradwatch.origin import source_at
+from gradwatch.slips.script.fed import calls_of_method, chain_of, trained_on
 
 __all__ = ["find_bunched", "is_bunched"]
 

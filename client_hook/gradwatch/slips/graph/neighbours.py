@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gradwatch.origin import slip_of
-from gradwatch.repeated import is_same
+from gradwatch.slips.graph.repeated import is_same
 from gradwatch.walk import GIVEN, behind, passed
 
 __all__ = ["find_messages", "find_returned"]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gradwatch.fed import chain_of
 from gradwatch.origin import running_fit, source_at
+from gradwatch.slips.script.fed import chain_of
 from gradwatch.syntax import last_name, nodes_of
 from gradwatch.target import has_keras_step
 

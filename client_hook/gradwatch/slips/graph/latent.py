@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gradwatch.constants import factor, scaled
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.signs import signs_in
+from gradwatch.slips.graph.signs import signs_in
 from gradwatch.walk import ADDING, is_square, passed
 
 __all__ = ["find_codes", "find_one_sided", "find_spread", "find_widened"]

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import find_source, slip_of, source_of
-from gradwatch.signs import signs_in, terms_of
+from gradwatch.slips.graph.signs import signs_in, terms_of
 from gradwatch.walk import GIVEN, PRODUCTS, behind, given_of, is_given, reads_variable
 
 __all__ = ["find_cooled", "find_handicapped", "find_negated", "find_repelled"]

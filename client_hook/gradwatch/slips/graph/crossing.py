@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, Final
 
-from gradwatch.least import COMPARING
 from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
+from gradwatch.slips.graph.least import COMPARING
 from gradwatch.tap import find_outer
 from gradwatch.walk import GIVEN, PRODUCTS, SAME_NUMBERS, behind, beyond, goes_into, passed, reads_variable
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.flipped import find_flipped
+from gradwatch.slips.script.flipped import find_flipped
 from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["TURNING", "Turned", "find_turned"]

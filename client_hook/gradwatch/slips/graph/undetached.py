@@ -16,7 +16,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.redrawn import PICKING, PROBABILITIES
+from gradwatch.slips.graph.redrawn import PICKING, PROBABILITIES
 from gradwatch.walk import ADDING, GIVEN, PRODUCTS, behind, beyond, reads_variable, users_of
 
 __all__ = ["find_cancelled", "find_swapped", "find_undetached", "find_unpassed", "is_reward"]

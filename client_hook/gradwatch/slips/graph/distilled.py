@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
-from gradwatch.averse import is_of_trained
 from gradwatch.constants import factor
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
+from gradwatch.slips.graph.averse import is_of_trained
 from gradwatch.tap import find_handle
 from gradwatch.walk import behind, given_of, reads_variable, users_of
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import tensorflow as tf
 
 from gradwatch.origin import slip_of, source_of
-from gradwatch.repeated import is_same
+from gradwatch.slips.graph.repeated import is_same
 from gradwatch.tap import find_handle
 from gradwatch.walk import ADDING, GIVEN, SHAPES, behind, reads_variable, users_of
 

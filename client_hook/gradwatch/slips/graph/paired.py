@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gradwatch.bootstrap import find_returns
 from gradwatch.origin import layer_of, slip_of, source_of
-from gradwatch.repeated import is_same
+from gradwatch.slips.graph.bootstrap import find_returns
+from gradwatch.slips.graph.repeated import is_same
 from gradwatch.walk import PRODUCTS, behind, given_of
 
 __all__ = ["find_pairs", "find_twins"]

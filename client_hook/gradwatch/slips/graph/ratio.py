@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, factor
 from gradwatch.origin import slip_of
-from gradwatch.signs import signs_in
+from gradwatch.slips.graph.signs import signs_in
 from gradwatch.walk import reads_variable
 
 __all__ = ["find_climbing", "find_inverse", "is_ratio"]

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from gradwatch.constants import constant
-from gradwatch.diagonals import OFFSETS, find_diagonals
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
+from gradwatch.slips.graph.diagonals import OFFSETS, find_diagonals
 from gradwatch.walk import ADDING, PASSING, behind, goes_into, passed
 
 __all__ = ["find_ahead", "find_inverted", "find_onward", "find_single", "is_onward"]

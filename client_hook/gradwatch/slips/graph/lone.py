@@ -12,8 +12,8 @@ from typing import Any, Final
 from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.origin import slip_of, source_of
+from gradwatch.slips.graph.weighed import is_weight
 from gradwatch.walk import is_square, passed, reads_variable, users_of
-from gradwatch.weighed import is_weight
 
 __all__ = ["find_lone"]
 

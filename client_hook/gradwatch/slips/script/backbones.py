@@ -15,7 +15,7 @@ import keras
 import numpy as np
 
 from gradwatch.origin import source_at
-from gradwatch.scaled import LEVELS, scaling_in
+from gradwatch.slips.script.scaled import LEVELS, scaling_in
 from gradwatch.syntax import assigned_before, last_name, nodes_of
 from gradwatch.target import leaves
 
