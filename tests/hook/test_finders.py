@@ -22,7 +22,7 @@ def fails(*arguments: Any) -> None:
 
 def test_one_that_fails_keeps_nothing_from_the_others(watch: Any, read: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(in_graph, "find_inverted", fails)
-    monkeypatch.setattr(in_script, "find_fed", fails)
+    monkeypatch.setattr(in_script, "find_restarted", fails)
     monkeypatch.setattr(in_script, "find_built", fails)
     head = [layers.Reshape((20, 6)), layers.Flatten(), layers.Dense(2, "softmax"), layers.Dropout(0.5)]
     model = keras.Sequential([keras.Input((6, 20)), *head])

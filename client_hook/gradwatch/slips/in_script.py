@@ -11,19 +11,23 @@ from gradwatch.slips.script.backbones import find_backbones
 from gradwatch.slips.script.bgr import find_bgr
 from gradwatch.slips.script.built import find_built
 from gradwatch.slips.script.bunched import find_bunched
+from gradwatch.slips.script.class_weights import find_class_weights
 from gradwatch.slips.script.ends import find_unread_ends
 from gradwatch.slips.script.explored import find_explored
-from gradwatch.slips.script.fed import find_fed
 from gradwatch.slips.script.folds import find_folds
 from gradwatch.slips.script.grown import find_grown
 from gradwatch.slips.script.held_out import find_held_out
+from gradwatch.slips.script.integers import find_integers
 from gradwatch.slips.script.jittered import find_jittered
 from gradwatch.slips.script.late import find_late
 from gradwatch.slips.script.mispaired import find_mispaired
 from gradwatch.slips.script.outside import find_outside
+from gradwatch.slips.script.parted import find_parted
 from gradwatch.slips.script.refitted import find_renumbered
 from gradwatch.slips.script.reported import find_reported
+from gradwatch.slips.script.resized import find_resized
 from gradwatch.slips.script.resplit import find_resplit
+from gradwatch.slips.script.restarted import find_restarted
 from gradwatch.slips.script.returns import find_past
 from gradwatch.slips.script.rotated import find_rotated
 from gradwatch.slips.script.scaled import find_scaled
@@ -31,8 +35,10 @@ from gradwatch.slips.script.served import find_batches, find_served
 from gradwatch.slips.script.severed import find_severed
 from gradwatch.slips.script.siblings import find_siblings
 from gradwatch.slips.script.sole_label import find_sole_label, find_usual_target
+from gradwatch.slips.script.stateful import find_stateful
 from gradwatch.slips.script.thawed import find_thawed
 from gradwatch.slips.script.topped import find_topped
+from gradwatch.slips.script.turned import find_turned
 from gradwatch.slips.script.uncalled import find_uncalled
 from gradwatch.slips.script.unmasked import find_unmasked
 from gradwatch.slips.script.unpacked import find_unpacked
@@ -79,7 +85,13 @@ def find_in_script(files: Sequence[str], models: Sequence[Any], tried: Tried) ->
         Likewise.
     """
     finders: list[Finder] = [
-        lambda: find_fed(files, models),
+        lambda: find_restarted(files),
+        lambda: find_resized(files),
+        lambda: find_turned(files),
+        lambda: find_integers(files),
+        lambda: find_parted(files),
+        lambda: find_stateful(models),
+        find_class_weights,
         lambda: find_scaled(models, files),
         lambda: find_rotated(models, files),
         lambda: find_backbones(models, files),
