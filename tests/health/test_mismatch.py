@@ -21,9 +21,9 @@ from gradwatch_server.health.episode import (
     Phase,
     Plateau,
     Runaway,
-    SlipKind,
 )
 from gradwatch_server.health.incident import assemble
+from gradwatch_server.health.slip import SlipKind
 from tests.health.catalogue.play import Played, play
 
 N, FEATURES, BATCH, N_STEPS = 512, 12, 32, 80

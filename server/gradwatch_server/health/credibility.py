@@ -33,7 +33,6 @@ from gradwatch_server.health.episode import (
     Relapse,
     Remade,
     Runaway,
-    SlipKind,
     Smoothed,
     Squashed,
     Still,
@@ -54,6 +53,7 @@ from gradwatch_server.health.learning_rate import USUAL_RATIO
 from gradwatch_server.health.plateau import LEVEL_TOLERANCE
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.series import Reading
+from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.undone import N_LOSSES
 
 __all__ = ["FALLEN_SHARE", "LEARNED_SHARE", "is_credible", "is_overfit"]

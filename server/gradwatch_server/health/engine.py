@@ -46,7 +46,6 @@ from gradwatch_server.health.episode import (
     Relapse,
     Remade,
     Runaway,
-    SlipKind,
     Unrelated,
     Unskilled,
     Zero,
@@ -62,6 +61,7 @@ from gradwatch_server.health.relapse import RelapseRule
 from gradwatch_server.health.remade import RemadeRule
 from gradwatch_server.health.runaway import RunawayRule
 from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.start import read_kernels
 from gradwatch_server.health.stream import Rows, Stream, read_weights
 from gradwatch_server.health.table import TensorTable

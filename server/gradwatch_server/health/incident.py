@@ -47,7 +47,6 @@ from gradwatch_server.health.episode import (
     Runaway,
     SharedTarget,
     Shrunk,
-    SlipKind,
     Smoothed,
     Squashed,
     Standing,
@@ -69,6 +68,7 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.ordered import COMES_OF_ORDER
 from gradwatch_server.health.runaway import is_driven
+from gradwatch_server.health.slip import SlipKind
 
 __all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
 

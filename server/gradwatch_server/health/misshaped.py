@@ -17,9 +17,10 @@ import numpy as np
 from gradwatch.protocol import LEAKED_PLACES, ROUNDED_PLACE, TRUNCATED_PLACE
 from gradwatch_server.health.block import COLUMN, Block
 from gradwatch_server.health.contrast import ContrastTally
-from gradwatch_server.health.episode import ANGLES, AUGMENT, CAP, SHARE, WORDS, Misshaped, Phase, SlipKind, is_single
+from gradwatch_server.health.episode import Misshaped, Phase
 from gradwatch_server.health.same_batch import SameBatchTally
 from gradwatch_server.health.setup import Setup, source_of
+from gradwatch_server.health.slip import ANGLES, AUGMENT, CAP, SHARE, WORDS, SlipKind, is_single
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["MisshapedRule"]

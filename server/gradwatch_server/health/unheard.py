@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import CAP, Phase, Unheard
+from gradwatch_server.health.episode import Phase, Unheard
 from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.slip import CAP
 from gradwatch_server.health.streak import Streaks
 from gradwatch_server.health.table import TensorTable
 

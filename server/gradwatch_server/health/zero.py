@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero, is_single
+from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero
 from gradwatch_server.health.setup import Setup
+from gradwatch_server.health.slip import is_single
 from gradwatch_server.health.table import TensorTable
 
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]

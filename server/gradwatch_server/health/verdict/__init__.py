@@ -102,7 +102,7 @@ from gradwatch_server.health.verdict.misfit import (
 )
 from gradwatch_server.health.verdict.mismatch import tell_mismatch
 from gradwatch_server.health.verdict.misset import tell_misset
-from gradwatch_server.health.verdict.misshaped import advise_improbable, tell_misshaped
+from gradwatch_server.health.verdict.misshaped import tell_misshaped
 from gradwatch_server.health.verdict.nonfinite import tell_nonfinite
 from gradwatch_server.health.verdict.order import tell_ordered, with_order
 from gradwatch_server.health.verdict.outdated import tell_outdated
@@ -111,6 +111,7 @@ from gradwatch_server.health.verdict.quiet import tell_fade, tell_missing, tell_
 from gradwatch_server.health.verdict.remade import tell_remade
 from gradwatch_server.health.verdict.scene import Facts, Scene
 from gradwatch_server.health.verdict.skill import tell_unskilled
+from gradwatch_server.health.verdict.slips.losses import advise_improbable
 from gradwatch_server.health.verdict.stall import (
     tell_alike,
     tell_flat,

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from gradwatch_server.health.episode import MASKING, is_single
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import RATIO_LIMIT
+from gradwatch_server.health.slip import MASKING, is_single
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene

@@ -9,10 +9,12 @@ from typing import Any, Final
 
 from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
+from gradwatch_server.health.verdict.slips.line import Words
 
-__all__ = ["say_aliased", "say_late", "say_untaped", "say_unused"]
+__all__ = ["UNUSED"]
 
 RESULT_CODE: Final = """\
 {name} = {name}.map(change)                           # what comes back is the changed one"""
@@ -40,7 +42,7 @@ LATE_CODE: Final = """\
 functions = [lambda x, {name}={name}: change(x, {name}) for {name} in values]     # the value, as it is now"""
 
 
-def say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+def _say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """A title, what was seen, and the cause."""
     slip = lead.slip
     source = slip.get("source") or {}
@@ -48,7 +50,7 @@ def say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     return say(slip, str(slip["name"]), str(source.get("code", "")), say_line(slip.get("source")))
 
 
-def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+def _say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """The same of functions that a loop makes."""
     place, name = say_line(lead.slip.get("source")), str(lead.slip["name"])
     code = (lead.slip.get("source") or {}).get("code", "")
@@ -66,7 +68,7 @@ def say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
-def say_untaped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+def _say_untaped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """The same of what is computed where a tape does not see it."""
     slip, place = lead.slip, say_line(lead.slip.get("source"))
     name, tape, made = str(slip["name"]), str(slip["untaped"]), slip.get("made") or {}
@@ -85,7 +87,7 @@ def say_untaped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
-def say_aliased(lead: Misshaped) -> tuple[str, str, Hypothesis]:
+def _say_aliased(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """The same of an array with two names."""
     slip, place = lead.slip, say_line(lead.slip.get("source"))
     name, of, written = str(slip["name"]), str(slip["aliased"]), slip.get("written") or {}
@@ -242,3 +244,12 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any], str, str, str], tuple[st
     "sibling": _say_sibling,
     "reported": _say_reported,
 }
+
+
+UNUSED: Final[Words] = {
+    SlipKind.UNUSED: _say_unused,
+    SlipKind.LATE: _say_late,
+    SlipKind.UNTAPED: _say_untaped,
+    SlipKind.ALIASED: _say_aliased,
+}
+"""What each tells: a title, what was seen, and the cause."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from gradwatch_server.health.episode import Misshaped, SlipKind
+from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Hypothesis
+from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
+from gradwatch_server.health.verdict.slips.line import Words
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["BUILT"]
@@ -255,7 +257,7 @@ def _say_topped(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     )
 
 
-BUILT: Final[Mapping[SlipKind, Callable[[Misshaped], tuple[str, str, Hypothesis]]]] = {
+BUILT: Final[Words] = {
     SlipKind.ROTATED: _say_rotated,
     SlipKind.HALVED: _say_halved,
     SlipKind.THAWED: _say_thawed,
