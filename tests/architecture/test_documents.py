@@ -6,6 +6,7 @@ import pytest
 from typer.main import get_command
 
 from gradwatch_server.cli import app
+from gradwatch_server.health import slip
 
 from .import_graph import ROOT, SOURCES
 
@@ -39,6 +40,15 @@ def test_the_rules_above_find_what_they_look_for():
     assert "docs/architecture.md" in LINK.findall(readme)
     assert "gradwatch serve" in readme
     assert "make demo" in readme
+
+
+def test_every_slip_stands_in_the_contract():
+    text = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8")
+    fields = [*slip._BY_FIELD, *slip._BY_TYPE]
+    assert len(fields) > 100
+    # Of other fields of the message, or of what the rows tell.
+    told_otherwise = {"unasked", "output_shape", *(slip.AUGMENT, slip.ANGLES, slip.WORDS), "foreign"}
+    assert [name for name in fields if f"`{name}`" not in text and name not in told_otherwise] == []
 
 
 def test_every_module_of_the_hook_stands_in_the_architecture():
