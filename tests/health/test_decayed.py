@@ -12,13 +12,16 @@ N = 900
 STEPS = np.arange(N)
 
 
-def trained(rate: np.ndarray, *, loss: float = 1.9, **settings: float) -> list[Finding]:
+def run(rate: np.ndarray, *, loss: float = 1.9, stream: int = 0, **settings: float) -> Run:
     """A run whose loss goes from 2.3 to some level, with its learning rate at each step."""
-    run = Run(dense(2), n_steps=len(rate))
+    run = Run(dense(2), n_steps=len(rate), stream=stream, optimizer=f"adam_{stream}")
     run.scalars[:, 1] = rate
     run.settings = {"class": "Adam", **settings}
-    level = np.maximum(2.3 - (2.3 - loss) * np.arange(len(rate)) / 100, loss)
-    return run.set_loss(level).feed().findings()
+    return run.set_loss(np.maximum(2.3 - (2.3 - loss) * np.arange(len(rate)) / 100, loss))
+
+
+def trained(rate: np.ndarray, *, loss: float = 1.9, **settings: float) -> list[Finding]:
+    return run(rate, loss=loss, **settings).feed().findings()
 
 
 def cosine(decay_steps: int, alpha: float = 1e-3) -> np.ndarray:
@@ -35,6 +38,13 @@ def test_a_schedule_that_was_given_epochs_for_steps() -> None:
     assert found.hypotheses[0].cause == (
         "The learning rate's schedule has taken it away: from about 0.003 down to 3e-06"
     )
+
+
+@pytest.mark.parametrize(("other", "n"), [(1.0, 1), (3.0, 2)], ids=["the same", "another"])
+def test_schedules_of_two_optimizers(other: float, n: int) -> None:
+    engine = run(cosine(14)).feed()
+    run(other * cosine(14), stream=1).feed(engine)
+    assert len(engine.findings()) == n
 
 
 def test_a_rate_that_is_no_schedule_s_is_set_by_a_callback_or_the_script() -> None:

@@ -272,7 +272,7 @@ def _without_twins(quiet: list[Episode]) -> list[Episode]:
 
 
 def _join(groups: list[list[Episode]]) -> list[list[Episode]]:
-    """Makes one of those that tell of one line, or of what nothing trains, from the streams of several optimizers."""
+    """Makes one of those of one line, one schedule, or of what nothing trains, from several optimizers' streams."""
     known: dict[Hashable, list[Episode]] = {}
     left: list[list[Episode]] = []
     for group in groups:
@@ -287,6 +287,8 @@ def _join(groups: list[list[Episode]]) -> list[list[Episode]]:
 def _identity(episode: Episode) -> Hashable:
     if isinstance(episode, Misshaped) and (source := episode.slip.get("source")):
         return episode.what, source["file"], source["line"]
+    if isinstance(episode, Decayed):
+        return Decayed, episode.first_step, episode.highest
     return (Untaught, episode.layers, episode.variables) if isinstance(episode, Untaught) else episode
 
 

@@ -32,7 +32,6 @@ _NORMS: Final = {"norm", "euclidean_norm"}
 _SOFTMAX: Final = {"softmax"}
 _OF_MANY: Final = {"prod", "reduce_prod"}
 _PACKAGES: Final = {"np", "numpy", "tf", "ops"}
-_SQUARES: Final = {"square"}
 
 
 def rewrite_line(code: str, function: str, *, is_negative: bool = False) -> str | None:
