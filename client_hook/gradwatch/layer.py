@@ -26,6 +26,7 @@ from gradwatch.probe import Clock
 from gradwatch.sketch import Sketch
 from gradwatch.tap import APPLIES_MAX, Tap, Taps, enclosing_graphs, find_handle
 from gradwatch.target import path_of, walk
+from gradwatch.walk import SAME_NUMBERS, passed
 from gradwatch.within import FUNCTIONS, Function
 
 __all__ = ["LayerProbe"]
@@ -303,5 +304,15 @@ def _activation_of(layer: Any, output: Tensor) -> str | None:
         return None if layer.negative_slope or layer.threshold < 0 else "relu"
     if hasattr(layer, "recurrent_activation"):  # the function within the loop, not of what comes out
         return None
-    function = FUNCTIONS.get(output.op.type) if tf.is_symbolic_tensor(output) else None
+    function = _made_by(output) if tf.is_symbolic_tensor(output) else None
     return function or getattr(getattr(layer, "activation", None), "__name__", None)
+
+
+_ENDED: Final = frozenset({"sigmoid", "tanh"})
+"""Functions whose ends are those of all that has the same numbers, in whatever shape."""
+
+
+def _made_by(output: Tensor) -> str | None:
+    """The function that an output is the result of; of one that was given another shape since, where that has ends."""
+    before = FUNCTIONS.get(passed(output, SAME_NUMBERS).type)
+    return FUNCTIONS.get(output.op.type) or (before if before in _ENDED else None)

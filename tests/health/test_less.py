@@ -145,11 +145,13 @@ def test_normalisation_that_is_fed_at_last() -> None:
     assert found.title == "norm normalised nothing until step 201"
 
 
-def averaged(momentum: float, *, mean: float = 0.0, variance: float = 100.0, passes: int = 1, n: int = N) -> Run:
+def averaged(
+    momentum: float, *, mean: float = 0.0, variance: float = 100.0, passes: int = 1, n: int = N, made: float = 1.0
+) -> Run:
     """A layer whose batches have such a mean and variance in every unit, and averages that begin at 0 and 1."""
     sick = normalised()
     states = [tensor for tensor in sick.tensors if "moving" in tensor["tensor"]]
-    for tensor, (start, value) in zip(states, [(0.0, mean), (1.0, variance)], strict=True):
+    for tensor, (start, value) in zip(states, [(0.0, mean), (made, variance)], strict=True):
         left = momentum ** (passes * (1 + np.arange(N)))
         level = left * start + (1 - left) * value
         for name, factor in {"min": 1, "max": 1, "mean": 1, "norm": 8}.items():
@@ -214,6 +216,8 @@ def test_a_running_mean_that_never_arrives() -> None:
         averaged(0.999, mean=0.5, variance=1.0),
         averaged(0.999, passes=8),
         averaged(0.9999, n=40),
+        averaged(0.9999, made=0.2),
+        averaged(0.999, variance=0.004, made=0.26),
         normalised(start=1),
     ],
     ids=[
@@ -223,6 +227,8 @@ def test_a_running_mean_that_never_arrives() -> None:
         "a small mean",
         "several batches a step",
         "a trial",
+        "trained before",
+        "trained on others",
         "no momentum known",
     ],
 )

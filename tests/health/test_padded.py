@@ -33,6 +33,19 @@ def test_nothing_is_learned(batch: int) -> None:
     assert found.hypotheses[0].cause.startswith("Padding stands at the end of the sequences, and reader reads it last")
 
 
+@pytest.mark.parametrize(
+    ("n_gates", "level", "is_told"),
+    [(1, 0.7, True), (1, 0.5, False), (3, 0.7, False), (4, 0.7, False)],
+    ids=["no gates", "it is learned", "of a GRU", "of an LSTM"],
+)
+def test_a_layer_without_gates_that_learns_a_part(n_gates: int, level: float, is_told: bool) -> None:
+    cell = [("reader/cell/kernel", (4, 32 * n_gates)), ("reader/cell/recurrent_kernel", (32, 32 * n_gates))]
+    variables = [(*one, "float32") for one in cell] + [(f"out/{n}", s, "float32") for n, s in (("kernel", (32, 1)),)]
+    run = Run(variables, n_steps=N, layers=[("reader", 32, "tanh"), ("out", 1, "sigmoid")], slips=[SLIP])
+    run.add_scalar("leaked", PADDED_PLACE).set_loss(np.where(np.arange(N) < 30, 1.0, level))
+    assert [one.layer for one in run.feed().findings() if "padding" in one.title] == ["reader"] * is_told
+
+
 def test_it_is_learned_after_a_while() -> None:
     (found,) = told(LATE)
     assert found.title.endswith(", until step 168")

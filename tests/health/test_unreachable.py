@@ -212,3 +212,16 @@ def test_a_cross_entropy_that_falls_without_an_end(low: float, high: float, caus
     assert found.kind == "saturated_activation"
     assert cause in found.hypotheses[0].cause
     assert code in found.hypotheses[0].code
+
+
+@pytest.mark.parametrize(("largest", "told"), [(5.0, "saturated_activation"), (1.0, "dead_units")])
+def test_a_layer_that_comes_to_rest_at_its_end_before_its_result_is_given_another_shape(
+    largest: float, told: str
+) -> None:
+    layers = [("dense_0", 64, "relu"), ("model/dense_1", 1, "sigmoid"), ("model", 1, "sigmoid")]
+    run = Run(dense(2, 1), n_steps=200, layers=layers, inputs=[("input", 8), ("target", 1)]).set_loss(4.0)
+    for place in (1, 2):
+        column = run.columns("activation", [place])[0]
+        run.statistics[:, column, COLUMN["std"]] *= np.geomspace(1.0, 1e-3, 200)
+    found = spread(run, 1, 0.0 if largest == 1 else 1.0, largest, 1.0).feed().findings()
+    assert [(one.kind, one.layer) for one in found] == [(told, "model/dense_1")]

@@ -595,3 +595,32 @@ def test_a_gradient_of_a_gradient(watch, read):
     recording = read(begun)
     found = recording.statistics("backprop", "c/hidden")[0]
     np.testing.assert_allclose(found[NAMES.index("norm")], np.linalg.norm(expected), rtol=1e-4)
+
+
+class Squeezed(keras.Model):
+    def __init__(self, function, change):
+        super().__init__(name="squeezed")
+        self.last, self.change = dense(1, "last", function), change
+
+    def call(self, x):
+        return self.change(self.last(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "expected"),
+    [
+        ("sigmoid", lambda y: tf.squeeze(y, -1), "sigmoid"),
+        ("tanh", lambda y: tf.reshape(y, (-1, 1, 1)), "tanh"),
+        ("sigmoid", lambda y: tf.squeeze(y, -1) * 4.0 + 1.0, None),
+        ("relu", lambda y: tf.squeeze(y, -1), None),  # its zeros are told of the layer before
+        (None, lambda y: tf.squeeze(y, -1), None),
+    ],
+    ids=["squeezed", "reshaped", "scaled", "softmax", "no function"],
+)
+def test_a_function_whose_result_is_given_another_shape(watch, read, function, change, expected):
+    model = Squeezed(function, change)
+    x, y = data()
+    begun = watch(model)
+    train("fit", model, keras.optimizers.SGD(0.0), [(x, y.astype("float32"))], keras.losses.MeanSquaredError())
+    entries = [one for one in read(begun).tables[0]["tensors"] if one["kind"] == "activation"]
+    assert {one["tensor"]: one["activation"] for one in entries}["squeezed"] == expected

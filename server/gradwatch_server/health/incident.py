@@ -130,7 +130,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
     Flat: (Squashed, Unreachable, Summed, Runaway),
-    Faint: (Flat, Zero, Summed),
+    Faint: (Flat, Zero, Summed, Unreachable),
     Squashed: (Flat, Unreachable),
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (

@@ -7,6 +7,9 @@ another network than was trained. What the batches themselves gave is told by ho
 Where the batches vary by little, the hundredth part that is left of a variance of 1 may be most of it. Layers after it
 may make up for that, or not, and several have it one behind another: it is told where the validation says so too.
 
+Statistics that other batches have gone into before, as those of a pretrained network, are an average of something: of
+them nothing is told.
+
 An average that keeps next to nothing of what it was is none: evaluation then uses the last batch, however small. Where
 it jumps from look to look, as an average of many batches does not, that is told.
 """
@@ -38,6 +41,8 @@ ALIKE: Final = 0.05
 MADE_FACTOR: Final = 1.3
 MADE_SHIFT: Final = 0.4
 """Then several layers that are off by so much make another network of it."""
+MADE_SLACK: Final = 0.25
+"""How far a running variance may have been from 1 as the training began, and what the batches tell of it be wrong."""
 TOGETHER: Final = 2.0
 """The product of the factors of all layers that are off by a little, where the validation shows it."""
 KEPT_MAX: Final = 0.3
@@ -179,7 +184,7 @@ class LaggingRule:
             return None
         middle = min(rows, key=lambda row: abs(2 * row[0] - rows[0][0] - rows[-1][0]))
         whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
-        if whole is None or late is None:
+        if whole is None or late is None or not self._is_as_made(place):
             return None
         if is_slight:
             return late if min(whole.factor, late.factor) >= MADE_FACTOR else None
@@ -187,6 +192,15 @@ class LaggingRule:
         is_alike = (whole.factor > 1) == (late.factor > 1)
         is_alike &= left < HALF or abs(np.log(whole.factor / late.factor)) <= ALIKE or whole.times >= FACTOR
         return late if is_alike and whole.is_far(left) and late.is_far(left) else None
+
+    def _is_as_made(self, place: int) -> bool:
+        """Whether a layer's running variance was 1 before the first batch."""
+        (step, first), (last_step, last) = self._rows[0], self._rows[-1]
+        momentum, variance = self._layers[place].momentum, 2 * place + 1
+        left, left_since = momentum ** (step - self._first_step + 1), momentum ** (last_step - step)
+        given = (last[variance][_MEAN] - left_since * first[variance][_MEAN]) / (1 - left_since)
+        of_batches = (1 - left) * given
+        return bool(abs(first[variance][_MEAN] - of_batches - left) <= MADE_SLACK * (left + of_batches))
 
 
 def _compare(first: tuple[int, Float64], last: tuple[int, Float64], place: int, momentum: float) -> _Lag | None:

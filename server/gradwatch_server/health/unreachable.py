@@ -116,7 +116,7 @@ class UnreachableRule:
                 n_rows=self._n_rows,
                 known_step=step,
                 table=self._table,
-                column=self._output,
+                column=_ending(self._table, self._output),
                 low=self._range[0],
                 high=self._range[1],
                 smallest=self._ends[0],
@@ -125,6 +125,14 @@ class UnreachableRule:
                 is_one_of_several=self._is_one_of_several,
             )
             self.episodes.append(self._current)
+
+
+def _ending(table: TensorTable, output: int) -> int:
+    """The column of the layer that ends in an output's function: the last within it, where it is a model's."""
+    place = int(np.flatnonzero(table.activation == output)[0]) if output >= 0 else 0
+    before = int(table.activation[place - 1]) if place > 0 else -1
+    is_within = before >= 0 and table.layer_of(before).startswith(f"{table.layer_of(output)}/")
+    return before if is_within and table.functions[before] == table.functions[output] else output
 
 
 class Side(NamedTuple):
