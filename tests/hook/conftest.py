@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 import gradwatch
-from gradwatch import interception, session
+from gradwatch import interception, session, statistic
 from tests.hook.recording import Collector, Recording
 
 
@@ -32,11 +32,12 @@ def collectors(monkeypatch):
 
 
 @pytest.fixture
-def watch(collectors, request):
+def watch(collectors, request, monkeypatch):
     """`gradwatch.watch`, collected, with full statistics at every step unless a test says otherwise.
 
     Of all kinds, or of those in the module's ``CAPTURE``: without the others a step is traced in a part of the time.
-    Such a module looks at the step as it was traced: TensorFlow need not rewrite it before it runs.
+    Such a module looks at the step as it was traced: TensorFlow need not rewrite it before it runs, nor is what a row
+    tells at full traced, nor what computes a bad step again, unless the module is marked with ``rows``.
     """
     wanted = {"capture": request.module.CAPTURE} if hasattr(request.module, "CAPTURE") else {}
 
@@ -46,22 +47,13 @@ def watch(collectors, request):
         begun.collector = collectors[-1] if collectors else None
         return begun
 
+    if "operation" in wanted.get("capture", ()) and request.node.get_closest_marker("rows") is None:
+        monkeypatch.setattr(statistic, "where", lambda _is_due, _dear, cheap: cheap())
+        monkeypatch.setattr(session.Watch, "_replay", lambda *_: None)
     if wanted:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     yield begin
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": False})
-
-
-@pytest.fixture(autouse=True)
-def _light(monkeypatch, request):
-    import os
-
-    if not os.environ.get("LIGHT") or not hasattr(request.module, "CAPTURE"):
-        return
-    from gradwatch import session, statistic
-
-    monkeypatch.setattr(statistic, "where", lambda due, dear, cheap: cheap())
-    monkeypatch.setattr(session.Watch, "_replay", lambda *a: None)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from tests.hook.diagnosis import diagnose, known_in
 from tests.hook.test_paired import leaked
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 
 
 N, LENGTH, N_FRAMES, N_LABELS = 8, 3, 12, 4

@@ -11,6 +11,7 @@ from keras import layers
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 N, WIDTH, N_KINDS, MARGIN = 48, 12, 20, 1.0
 TITLE = "The loss draws together the pairs that are less alike, and pushes apart those that are more alike"
 FORMS = [{}, {"jit_compile": True}]

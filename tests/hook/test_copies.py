@@ -8,6 +8,7 @@ import tensorflow as tf
 from tests.hook.diagnosis import diagnose
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 
 
 X = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)

@@ -19,6 +19,7 @@ from tests.hook.diagnosis import diagnose, known_in
 from tests.hook.test_paired import places_in
 
 CAPTURE = ("gradient", "input", "operation")
+pytestmark = pytest.mark.rows
 N, LENGTH, N_WORDS = 32, 12, 20
 RANDOM = np.random.default_rng(0)
 LINES = "words = {w: i for i, w in enumerate(names)}\nlayers.Embedding(len(words), 4, mask_zero=True)"

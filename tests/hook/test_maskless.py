@@ -15,6 +15,7 @@ from tests.hook.diagnosis import diagnose, find_line, known_in
 
 pytestmark = pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")  # Keras says it too
 CAPTURE = ("gradient", "operation", "input")
+pytestmark = pytest.mark.rows
 STEPS, N_WORDS, WIDTH = 40, 30, 8
 
 

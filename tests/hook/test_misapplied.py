@@ -15,6 +15,7 @@ from keras import layers
 from tests.hook.diagnosis import diagnose, find_line, found_in, known_in
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(16, 2)).astype(np.float32)

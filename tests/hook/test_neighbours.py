@@ -14,6 +14,7 @@ from keras import layers
 from tests.hook.diagnosis import diagnose, found_in
 
 CAPTURE = ("gradient", "activation", "input", "operation")
+pytestmark = pytest.mark.rows
 
 
 N_NODES, N_GRAPHS = 10, 8

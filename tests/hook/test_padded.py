@@ -11,6 +11,7 @@ from tests.hook.diagnosis import known_in
 from tests.hook.test_paired import places_in
 
 CAPTURE = ("gradient", "activation", "input", "operation")
+pytestmark = pytest.mark.rows
 
 
 N, LENGTH, N_WORDS = 16, 40, 50

@@ -12,6 +12,7 @@ from gradwatch.protocol import LEAKED_PLACES, SAME_PLACE
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
 CAPTURE = ("gradient", "activation", "input", "operation")
+pytestmark = pytest.mark.rows
 
 
 N, WIDTH = 32, 4

@@ -12,6 +12,7 @@ from tests.hook.diagnosis import diagnose, find_line, known_in
 from tests.hook.test_leakage import leaked
 
 CAPTURE = ("gradient", "input", "operation")
+pytestmark = pytest.mark.rows
 
 N_TOKENS, TIME = 9, 8
 layers = keras.layers

@@ -11,6 +11,7 @@ from keras import layers
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 
 
 N, LENGTH = 32, 64

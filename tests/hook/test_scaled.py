@@ -15,6 +15,7 @@ from gradwatch.slips.script.scaled import find_scaled
 from tests.hook.diagnosis import diagnose
 
 CAPTURE = ("gradient", "activation", "input", "operation")
+pytestmark = pytest.mark.rows
 IMAGES = np.random.default_rng(0).integers(0, 256, (64, 8, 8, 3)).astype(np.float32)
 
 

@@ -11,6 +11,7 @@ from tests.hook.test_leakage import leaked
 from tests.hook.test_peeking import WORDS, model_of
 
 CAPTURE = ("gradient", "input", "operation")
+pytestmark = pytest.mark.rows
 X, Y = WORDS[:, :-1].astype(np.int32), WORDS[:, 1:].astype(np.int32)
 LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 

@@ -26,6 +26,7 @@ from tests.hook.test_capture import X, Y, adam, compiled, fit
 from tests.hook.training import LOSS, batches
 
 CAPTURE = ("gradient", "operation")
+pytestmark = pytest.mark.rows
 
 
 ROOT = Path(__file__).parents[2]

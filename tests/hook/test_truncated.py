@@ -13,6 +13,7 @@ from tests.hook.diagnosis import diagnose, find_line, known_in
 from tests.hook.test_leakage import leaked
 
 CAPTURE = ("gradient", "input", "operation")
+pytestmark = pytest.mark.rows
 N, SHOPS = 400, 40
 RANDOM = np.random.default_rng(0)
 IDS = RANDOM.integers(0, SHOPS, N)

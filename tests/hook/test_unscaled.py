@@ -13,6 +13,7 @@ from keras import layers
 from tests.hook.diagnosis import diagnose, known_in
 
 CAPTURE = ("gradient", "input", "operation")
+pytestmark = pytest.mark.rows
 
 RANDOM = np.random.default_rng(0)
 TABLE = RANDOM.normal(size=(256, 3)).astype(np.float32)
