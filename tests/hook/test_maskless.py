@@ -13,9 +13,9 @@ from keras import layers
 
 from tests.hook.diagnosis import diagnose, find_line, known_in
 
-pytestmark = pytest.mark.filterwarnings("ignore:Layer .* was passed an input with a mask")  # Keras says it too
+IGNORED = "ignore:Layer .* was passed an input with a mask"  # Keras says it too
+pytestmark = [pytest.mark.filterwarnings(IGNORED), pytest.mark.rows]
 CAPTURE = ("gradient", "operation", "input")
-pytestmark = pytest.mark.rows
 STEPS, N_WORDS, WIDTH = 40, 30, 8
 
 
