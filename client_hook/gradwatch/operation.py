@@ -149,7 +149,7 @@ LARGE_OUTPUT: Final = 65_536
 """Elements above which an operation without a margin is left alone: to hold large tensors until the end of a step costs
 more than a few per cent of it, and attention's softmax or a batch normalisation is hardly ever the culprit."""
 
-CALLS: Final = frozenset({*LOOPS, "If", "StatelessIf", "PartitionedCall", "StatefulPartitionedCall"})
+CALLS: Final = frozenset({*LOOPS, *FUNCTION_CALLS, "If", "StatelessIf"})
 """Operations that call a function, which the walk cannot enter."""
 INSIDE_MAX: Final = 8
 _DEPTH_MAX: Final = 4

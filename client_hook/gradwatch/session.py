@@ -42,23 +42,13 @@ from gradwatch.distribution import (
 )
 from gradwatch.eager import Backward, EagerReplay
 from gradwatch.ending import WANTED_ERRORS, Ending
-from gradwatch.errors import (
-    ConfigurationError,
-    NonFiniteError,
-    ServerError,
-    ServerTimeoutError,
-    TrainingStoppedError,
-)
+from gradwatch.errors import ConfigurationError, NonFiniteError, ServerError, ServerTimeoutError, TrainingStoppedError
 from gradwatch.governor import Governor
 from gradwatch.heard import Drawn, Ear, Pattern, Picked
 from gradwatch.intake import Entered, Intake
 from gradwatch.interception import active_observers, add_observer, remove_observer
 from gradwatch.layer import LayerProbe
-from gradwatch.operation import (
-    Operation,
-    describe_operations,
-    find_operations,
-)
+from gradwatch.operation import Operation, describe_operations, find_operations
 from gradwatch.optimizer import find_slots, read_treatment
 from gradwatch.origin import find_source, source_of
 from gradwatch.plan import Control, Plan

@@ -184,7 +184,7 @@ class LaggingRule:
             return None
         middle = min(rows, key=lambda row: abs(2 * row[0] - rows[0][0] - rows[-1][0]))
         whole, late = (_compare(first, rows[-1], place, momentum) for first in (rows[0], middle))
-        if whole is None or late is None or not self._is_as_made(place):
+        if whole is None or late is None or not self._is_as_made(place, whole.factor):
             return None
         if is_slight:
             return late if min(whole.factor, late.factor) >= MADE_FACTOR else None
@@ -193,13 +193,11 @@ class LaggingRule:
         is_alike &= left < HALF or abs(np.log(whole.factor / late.factor)) <= ALIKE or whole.times >= FACTOR
         return late if is_alike and whole.is_far(left) and late.is_far(left) else None
 
-    def _is_as_made(self, place: int) -> bool:
-        """Whether a layer's running variance was 1 before the first batch."""
-        (step, first), (last_step, last) = self._rows[0], self._rows[-1]
-        momentum, variance = self._layers[place].momentum, 2 * place + 1
-        left, left_since = momentum ** (step - self._first_step + 1), momentum ** (last_step - step)
-        given = (last[variance][_MEAN] - left_since * first[variance][_MEAN]) / (1 - left_since)
-        of_batches = (1 - left) * given
+    def _is_as_made(self, place: int, factor: float) -> bool:
+        """Whether a layer's running variance was 1 before the first batch; ``factor``: as `_compare` has it of all."""
+        (step, first), (_, last) = self._rows[0], self._rows[-1]
+        variance, left = 2 * place + 1, self._layers[place].momentum ** (step - self._first_step + 1)
+        of_batches = (1 - left) * last[variance][_MEAN] / factor**2
         return bool(abs(first[variance][_MEAN] - of_batches - left) <= MADE_SLACK * (left + of_batches))
 
 

@@ -17,13 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, frames_of, locals_of, running_fit, source_at
-from gradwatch.syntax import (
-    FILES_KEPT,
-    functions_around,
-    last_name,
-    names_in,
-    nodes_of,
-)
+from gradwatch.syntax import FILES_KEPT, functions_around, last_name, names_in, nodes_of
 
 __all__ = [
     "CALLS_MAX",

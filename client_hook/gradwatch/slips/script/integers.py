@@ -30,11 +30,7 @@ from gradwatch.slips.script.fed import (
     subject_of,
     type_named,
 )
-from gradwatch.syntax import (
-    last_name,
-    nodes_of,
-    stored_names,
-)
+from gradwatch.syntax import last_name, nodes_of, stored_names
 from gradwatch.target import is_of_keras
 
 __all__ = ["find_integers"]

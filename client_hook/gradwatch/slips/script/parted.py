@@ -31,12 +31,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     subject_of,
 )
-from gradwatch.syntax import (
-    assignments,
-    last_name,
-    names_in,
-    nodes_of,
-)
+from gradwatch.syntax import assignments, last_name, names_in, nodes_of
 from gradwatch.target import has_keras_losses, has_keras_step, losses_of
 
 __all__ = ["find_parted"]

@@ -22,12 +22,7 @@ from gradwatch.slips.script.fed import (
     known_to_fit,
     type_named,
 )
-from gradwatch.syntax import (
-    assigned_before,
-    last_name,
-    names_in,
-    nodes_of,
-)
+from gradwatch.syntax import assigned_before, last_name, names_in, nodes_of
 from gradwatch.target import losses_of
 
 __all__ = ["find_resized"]

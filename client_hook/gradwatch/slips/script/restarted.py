@@ -20,11 +20,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     trained_on,
 )
-from gradwatch.syntax import (
-    last_name,
-    names_in,
-    nodes_of,
-)
+from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["find_restarted"]
 

@@ -12,9 +12,7 @@ import tensorflow as tf
 
 from gradwatch.origin import running_fit
 from gradwatch.slips.script.fed import chain_of, data_slip
-from gradwatch.syntax import (
-    nodes_of,
-)
+from gradwatch.syntax import nodes_of
 from gradwatch.target import path_of, walk
 
 __all__ = ["find_stateful"]

@@ -28,11 +28,7 @@ from gradwatch.slips.script.fed import (
     mapped_graph,
     subject_of,
 )
-from gradwatch.syntax import (
-    last_name,
-    names_in,
-    nodes_of,
-)
+from gradwatch.syntax import last_name, names_in, nodes_of
 
 __all__ = ["find_turned"]
 

@@ -11,7 +11,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
-from gradwatch_server.health.verdict.slips.line import Words
+from gradwatch_server.health.verdict.slips.line import Words, line_of
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 
 __all__ = ["BUILT"]
@@ -49,11 +49,6 @@ UNREAD_CODES: Final[Mapping[str, str]] = {
 """Settings that are no weights of a term."""
 
 
-def _line_of(lead: Misshaped) -> str:
-    """The user's line; "" where it is not known."""
-    return str((lead.slip.get("source") or {}).get("code", ""))
-
-
 TOPPED_CODE: Final = """\
 x = tf.keras.layers.Dropout(0.5)(x)
 outputs = tf.keras.layers.Dense(n_classes, activation="softmax")(x)   # nothing behind it"""
@@ -84,7 +79,7 @@ def _say_rotated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_halved(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, line = say_line(lead.slip.get("source")), _line_of(lead)
+    place, line = say_line(lead.slip.get("source")), line_of(lead)
     layer = lead.slip["layer"]
     low, high = map(say_number, lead.reach)
     is_layer = bool(layer) or "Rescaling" in line
@@ -158,7 +153,7 @@ def _say_severed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 def _say_withheld(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     place, what, name = say_line(lead.slip.get("source")), str(lead.slip["name"]), lead.slip["withheld"]
     if what == "class_weight":
-        given = f"dict(enumerate({name}))" if "compute_class_weight" in _line_of(lead) else name  # a dict it has to be
+        given = f"dict(enumerate({name}))" if "compute_class_weight" in line_of(lead) else name  # a dict it has to be
         use, code = "`fit` weighs all classes alike", f"model.fit(x_train, y_train, class_weight={given})"
     elif what in CALLBACKS:
         use, code = "`fit` never calls it", f"model.fit(x_train, y_train, callbacks=[{name}])"

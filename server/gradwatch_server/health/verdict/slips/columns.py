@@ -11,10 +11,7 @@ from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.advice_growth import ADAPT_CODE, SCALED_INPUTS, advise_adapt, is_as_made
 from gradwatch_server.health.verdict.advice_stall import advise_column
 from gradwatch_server.health.verdict.operation import say_line
-from gradwatch_server.health.verdict.rewrite import (
-    cast_before,
-    with_keyword,
-)
+from gradwatch_server.health.verdict.rewrite import cast_before, with_keyword
 from gradwatch_server.health.verdict.slips.line import Words, as_diff, line_of
 from gradwatch_server.health.verdict.spelling import list_names, say_number
 

@@ -9,9 +9,7 @@ from gradwatch_server.health.episode import Misshaped
 from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.operation import say_line
-from gradwatch_server.health.verdict.rewrite import (
-    as_next,
-)
+from gradwatch_server.health.verdict.rewrite import as_next
 from gradwatch_server.health.verdict.slips.line import Words, as_diff, line_of
 from gradwatch_server.health.verdict.spelling import say_number
 

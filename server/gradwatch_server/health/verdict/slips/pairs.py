@@ -11,7 +11,7 @@ from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.leaked import advise_views
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change, with_added_loss
-from gradwatch_server.health.verdict.slips.line import Words
+from gradwatch_server.health.verdict.slips.line import Words, line_of
 from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["PAIRS"]
@@ -202,7 +202,7 @@ def _say_cooled(lead: Misshaped) -> tuple[str, str, Hypothesis]:
 
 
 def _say_negated(lead: Misshaped) -> tuple[str, str, Hypothesis]:
-    place, code = say_line(lead.slip.get("source")), str((lead.slip.get("source") or {}).get("code", ""))
+    place, code = say_line(lead.slip.get("source")), line_of(lead)
     changed = with_added_loss(code, "cosine_similarity")
     return (
         f"`1 - cosine_similarity` has the wrong sign: Keras' function gives minus the cosine{place}",

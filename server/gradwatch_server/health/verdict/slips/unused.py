@@ -12,7 +12,7 @@ from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.slip import SlipKind
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.rewrite import say_change
-from gradwatch_server.health.verdict.slips.line import Words
+from gradwatch_server.health.verdict.slips.line import Words, line_of
 
 __all__ = ["UNUSED"]
 
@@ -45,15 +45,14 @@ functions = [lambda x, {name}={name}: change(x, {name}) for {name} in values]   
 def _say_unused(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """A title, what was seen, and the cause."""
     slip = lead.slip
-    source = slip.get("source") or {}
     say = _WORDS.get(str(slip["unused"]), _say_tensor)
-    return say(slip, str(slip["name"]), str(source.get("code", "")), say_line(slip.get("source")))
+    return say(slip, str(slip["name"]), line_of(lead), say_line(slip.get("source")))
 
 
 def _say_late(lead: Misshaped) -> tuple[str, str, Hypothesis]:
     """The same of functions that a loop makes."""
     place, name = say_line(lead.slip.get("source")), str(lead.slip["name"])
-    code = (lead.slip.get("source") or {}).get("code", "")
+    code = line_of(lead)
     return (
         f"All functions that a loop makes use its last `{name}`{place}",
         f"`{code}` makes a function in each turn and keeps it. The function reads `{name}`, the loop's variable.",
