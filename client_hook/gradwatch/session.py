@@ -20,6 +20,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch import __version__, legacy
+from gradwatch.adding import Added, Adding
 from gradwatch.assigned import Assignments
 from gradwatch.by_hand import ByHand, Given, HandWritten
 from gradwatch.cadence import Cadence
@@ -263,6 +264,7 @@ class Watch:
         self._tapes = TapeLog()
         self._hand = HandWritten()
         self._by_hand = ByHand(partial(self._claims, self._hand), self._begin_by_hand, self._complain)
+        self._adding = Adding(partial(self._claims, self._hand), self._clock, lambda: layer_paths(self._models))
         self._masks = Masks()
         self._ear = Ear()
         self._heard: set[int] = set()
@@ -556,6 +558,9 @@ class Watch:
             for stream in self._streams:
                 if stream.assignments is not None:
                     stream.assignments.note_traced(variable, op)
+            self._adding.note_traced(variable, op)
+            for stream in self._streams:
+                stream.replays.extend(replay for _, replay in self._adding.take(stream.variables))
         except Exception as error:  # likewise
             self._fail("looking at a weight that is assigned in a graph", error)
 
@@ -610,6 +615,8 @@ class Watch:
                 self._ear.note_asked()
             self._tapes.note(target, sources, gradients, backward)
             self._by_hand.note_asked(target, sources, gradients)
+            if self.captures_operations:
+                self._adding.note_asked(target, sources, gradients)
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
 
@@ -731,6 +738,7 @@ class Watch:
             self._layers.forget()
             entered = self._take_entered(gradients, scalars, variables, drawn=drawn, picked=picked)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
+            added = self._adding.take(variables)
             stream = self._stream(
                 optimizer,
                 variables,
@@ -744,7 +752,9 @@ class Watch:
                 left_out=taken.left_out,
                 sums=sums,
                 made=[*self._layers.take_made(variables), *_exchanged(taken.strangers)],
+                added=[one for one, _ in added],
             )
+            stream.replays.extend(replay for _, replay in added)
             told = _with_loss_of_tape(scalars, taken)
             stream.has_loss_of_tape |= told is not scalars
             if tf.executing_eagerly():
@@ -926,6 +936,7 @@ class Watch:
         left_out: Set[int],
         sums: frozenset[int],
         made: Sequence[dict[str, Any]],
+        added: Sequence[Added],
     ) -> Stream:
         key = _key_of(optimizer, variables)
         traced = self._traced()
@@ -941,7 +952,8 @@ class Watch:
                 # A loss scale that meets an overflow skips the update by itself, and must hear of it to come down.
                 skips = self._settings.on_nonfinite == "skip" and not scalars.treatment.skips_nonfinite
                 skips &= optimizer is not self._hand
-                slips = self._slips(made, variables, found, gradients, loss, outputs)
+                computed = (added[-1].of(variables), added[-1].loss) if added else (gradients, loss)
+                slips = self._slips(made, variables, found, *computed, outputs)
                 states, untaught, left, copied = self._all_states(variables, found, followed, drawn, loss)
                 risky = self._risky(gradients, of_scalars)
                 named = zip(entered.compared.pairs, outputs, strict=True)
