@@ -78,6 +78,7 @@ class PlateauRule:
         self._final: Plateau | None = None
         self._pieces = Pieces()
         self._lowest = math.inf
+        self._first_step = 0
         self.n_classes = 0
         """How many classes are guessed among; 0 where that is not known: then nothing is judged."""
         self.episodes: list[Plateau] = []
@@ -94,6 +95,7 @@ class PlateauRule:
             end = min(len(steps), start + REFRESH_VALUES - self._n % REFRESH_VALUES)
             places = np.arange(self._n, self._n + end - start) % WINDOW_VALUES
             self._values[places], self._steps[places] = values[start:end], steps[start:end]
+            self._first_step = self._first_step if self._n else int(steps[0])
             self._n += end - start
             start = end
             if self._n % REFRESH_VALUES == 0:
@@ -114,6 +116,7 @@ class PlateauRule:
         if has_classes and self.n_classes >= 2 and self._is_guess(sample, start):
             self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
             self._final.guess, self._final.n_classes = math.log(self.n_classes), self.n_classes
+            self._final.first_step = self._first_step  # none before them was any better
         elif self._level is None and sample.level > 0 and sample.is_still:
             self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
             self._final.is_early, self._final.mean = True, float(values.mean())
