@@ -33,12 +33,22 @@ def ended(loss: np.ndarray, **feeding) -> Engine:
 @pytest.mark.parametrize("batch", [1, 20, 200])
 def test_a_loss_that_ended_at_guessing(batch: int) -> None:
     (found,) = ended(noisy(GUESS), batch=batch).findings()
-    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", N - 100)
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
     assert found.title == "The loss ended at 4.15, no better than guessing among 64 classes"
     assert found.evidence["is_final"] is True
     assert found.evidence["guess"] == pytest.approx(GUESS)
+    assert found.evidence["summary"].startswith("In its last 100 values, up to step 149, the median of loss was 4.15")
     assert "It began at 4.1" in found.evidence["summary"]
     assert found.hypotheses
+
+
+def test_what_died_on_the_way_comes_behind_a_loss_that_never_was_better() -> None:
+    run = Run(dense(2), n_steps=400, layers=[("dense_0", 64, "relu"), ("dense_1", 64, None)])
+    engine = run.set_loss(noisy(GUESS, 400)).flatten([0], np.where(np.arange(400) < 100, 0.1, 0.6)).feed()
+    engine.finish()
+    first, second = engine.findings()
+    assert "no better than guessing among 64 classes" in first.title
+    assert "have been dead since step 100" in second.title
 
 
 def test_one_player_of_a_game_has_no_labels() -> None:

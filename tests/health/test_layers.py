@@ -808,6 +808,26 @@ def test_a_gradient_whose_square_overflows_in_the_optimizer(factor: float, is_ex
     assert ("its square overflows" in found.hypotheses[0].cause) == is_exploded
 
 
+@pytest.mark.parametrize(
+    ("largest", "slope", "causes"),
+    [
+        (255.0, 1e28, ["The inputs are not scaled", "An exponential gave numbers up to 1e+28 (train.py:12)"]),
+        (1.0, 1e28, ["An exponential gave numbers up to 1e+28 (train.py:12)"]),
+        (255.0, 20.0, ["The gradient has exploded: its square overflows in the optimizer"]),
+    ],
+)
+def test_a_gradient_that_an_exponential_made_as_large(largest: float, slope: float, causes: list[str]) -> None:
+    exponential = forward("Exp", "Exp", code="kl = tf.exp(z_log_var)", line=12)
+    sick = run(operations=[exponential], inputs=[("input", 4)]).scale("gradient", 1e21)
+    sick.statistics[:, sick.columns("input", [0]), COLUMN["max"]] = largest
+    sick.break_operation(0, start=0, stop=1, n=0, amplification=slope)
+    sick.scalars[:, 2] *= 1e21
+    broken = sick.break_("update", start=1).break_("weight", start=1).break_("gradient", start=2).break_loss(2)
+    found = lead(broken.feed())
+    assert (found.kind, found.first_step) == ("nonfinite_weight", 1)
+    assert [one.cause for one in found.hypotheses][: len(causes)] == causes
+
+
 @pytest.mark.parametrize(("level", "is_told"), [(2.0, True), (0.7, False)])
 def test_a_softmax_whose_temperature_is_lowered_becomes_a_choice(level: float, is_told: bool) -> None:
     division = forward("RealDiv", "patch/RealDiv", code="choice = tf.exp(score / heat)", layer="patch", line=12)

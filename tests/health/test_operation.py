@@ -100,7 +100,7 @@ CASES = {
         "nonfinite_loss",
         "Log",
         "logarithm of a negative number (train.py:52)",
-        "",
+        "The logarithm of a negative number",
     ),
     "division in the forward pass": Case(
         break_late(

@@ -51,6 +51,15 @@ def test_other_layers_are_none(run: Run) -> None:
     assert not [one for one in run.feed().findings() if one.title.startswith("Layer after layer")]
 
 
+@pytest.mark.parametrize(("function", "is_told"), [("relu", True), ("tanh", True), ("sigmoid", False)])
+def test_of_sigmoids_it_is_the_gradient_that_is_told(function: str, is_told: bool) -> None:
+    layers = [(f"unit_{place}", 16, function if place % 2 else "linear") for place in range(12)]
+    run = Run(dense(3), n_steps=N, layers=[*layers, ("head", 4, None)]).set_loss(LEVEL)
+    run.statistics[:40, run.columns("activation", list(range(12))), COLUMN["cosine_distance"]] = FALLING
+    titles = [one.title for one in run.feed().findings()]
+    assert any(one.startswith("Layer after layer") for one in titles) == is_told
+
+
 def test_outputs_that_stay_alike_are_its_consequence() -> None:
     """They are not told beside it."""
     told = [one.title for one in deep(torn_at=N).feed().findings()]

@@ -29,6 +29,9 @@ ALIKE: Final = 2e-3
 """In the last third, at the most. A plain stack of twelve relus leaves ten times as much."""
 FALL: Final = 5.0
 """Times as close, from one third to the next."""
+SIGMOIDS_SHARE: Final = 0.5
+"""Of the functions, at the most, those whose slope is a quarter at best: gradients fade no less than samples do there,
+and that is told."""
 ROWS_MIN: Final = 20
 STEPS_MIN: Final = 300
 """Rows and steps from which on it is told, if little is learned."""
@@ -45,6 +48,9 @@ class SmoothedRule:
     def __init__(self, stream: int, table: TensorTable) -> None:
         self._stream, self._table = stream, table
         self._columns = table.activation[:-1]
+        functions = [table.functions[int(column)] for column in self._columns]
+        if functions.count("sigmoid") > SIGMOIDS_SHARE * sum(one not in (None, "linear") for one in functions):
+            self._columns = self._columns[:0]
         self._first_step = -1
         self._n_rows = 0
         self._distances: list[float] | None = None

@@ -6,6 +6,7 @@ Read once, off the first rows that hold it; judges nothing. What goes wrong late
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
+from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import are_classes, are_marked, are_signs, largest_input, largest_target, widest_input
 
@@ -30,6 +32,10 @@ SQUARE_MAX: Final = 1.8e19
 """The square of anything beyond is infinite in float32."""
 FAR_FACTOR: Final = 300.0
 """Times the largest input, or 1: a state of that size has grown from step to step of the sequence."""
+FAR_EXPONENTIAL: Final = 1e9
+"""An exponential beyond is no variance, weight or rate of anything that is scaled."""
+_EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Cosh", "Sinh"})
+"""Operations whose slope is as large as what they give."""
 MUTE_ROWS: Final = 2
 """Rows in which it must be so: what begins at 0 may leave it with the first step."""
 STEP_SHARE: Final = 0.01
@@ -103,6 +109,8 @@ class Start:
         lifted: how many biases began at one and the same number other than 0, the layer of the first, and the number;
             None for none.
         has_lone_norm: whether a layer normalises by its batch, and got a single number for each of its units.
+        steep: the exponential of the forward pass that gave the largest number, where that was astronomical, and that
+            number; None for none.
     """
 
     largest_input: float = float("nan")
@@ -128,11 +136,22 @@ class Start:
     recurrent: tuple[str, float] | None = None
     lifted: tuple[int, str, float] | None = None
     has_lone_norm: bool = False
+    steep: tuple[Operation, float] | None = None
     _n_looked: int = 0
+    _are_known: bool = False
 
-    def feed(self, block: Block) -> None:
-        """Takes rows; the first that hold what is asked for count, and no later ones."""
+    def feed(self, block: Block, operations: Sequence[Operation]) -> None:
+        """Takes rows; the first that hold what is asked for count, and no later ones.
+
+        Args:
+            block: the rows.
+            operations: the stream's risky ones.
+        """
         table = block.table
+        if operations and not self._are_known:
+            slopes = block.operations[:, :, OPERATION_COLUMN["amplification"]].astype(np.float64)
+            for row in np.flatnonzero(~np.isnan(slopes).all(axis=1))[:1].tolist():
+                self._are_known, self.steep = True, _find_steep(slopes[row], operations)
         if not self.n_samples and np.isnan(self.largest_input) and len(table.input):
             seen = np.flatnonzero(block.is_captured[:, table.input].any(axis=1))
             if len(seen):
@@ -200,6 +219,13 @@ class Start:
         if not is_state and column not in table.prepared:
             return None
         return Mute(layer, (table.shapes[column] or (0,))[-1], is_zero, is_state)
+
+
+def _find_steep(slopes: npt.NDArray[np.float64], operations: Sequence[Operation]) -> tuple[Operation, float] | None:
+    """The exponential, if any, that gave an astronomical number: its slope is what it gives."""
+    forward = [one for one in operations if one.type in _EXPONENTIALS and slopes[one.place] > FAR_EXPONENTIAL]
+    largest = max(forward, key=lambda one: float(slopes[one.place]), default=None)
+    return None if largest is None else (largest, float(slopes[largest.place]))
 
 
 def _find_recurrent(block: Block, table: TensorTable) -> tuple[str, float] | None:

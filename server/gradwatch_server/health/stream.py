@@ -206,7 +206,7 @@ class Stream:
         sound = block.sound_rows()
         for rule in self.rules:
             rule.feed(sound if isinstance(rule, _OF_OUTPUTS) else block)
-        self.start.feed(block)
+        self.start.feed(block, self.operations)
         self.targets.feed(block)
         self.order.feed(block)
         self.constants.feed(block)

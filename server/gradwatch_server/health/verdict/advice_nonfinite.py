@@ -11,6 +11,7 @@ from gradwatch_server.health.entry import Entry
 from gradwatch_server.health.episode import NonFinite, Phase
 from gradwatch_server.health.finding import Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT
+from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.start import SQUARE_MAX, Beyond
 from gradwatch_server.health.verdict.advice_growth import (
     CLIP_CODE,
@@ -18,8 +19,10 @@ from gradwatch_server.health.verdict.advice_growth import (
     INITIAL_CODE,
     RECURRENCE_CODE,
     advise_rate,
+    advise_scale,
     start_as_usual,
 )
+from gradwatch_server.health.verdict.operation import say_place
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import say_number, say_step
 
@@ -269,12 +272,41 @@ def advise_weight(lead: NonFinite, scene: Scene, *, is_given: bool, is_partial: 
     return [*(far or exploded), *found, *from_rate(scene)]
 
 
+def advise_exponential(operation: Operation, largest: float, scene: Scene) -> list[Hypothesis]:
+    """Causes of an exponential that gave an astronomical number from the start."""
+    place = say_place(operation)
+    return [
+        *advise_scale(
+            scene,
+            0.96,
+            f"What the model makes of them grows with them, and goes into an exponential{place}: it gave up to "
+            f"{say_number(largest)}.",
+        ),
+        Hypothesis(
+            f"An exponential gave numbers up to {say_number(largest)}{place}",
+            0.95,
+            f"That is e to the {math.log(largest):.0f}, of a number that should be a few units at most, such as the "
+            "logarithm of a variance or of a rate. The gradient is as large.",
+            "Keep what goes into the exponential small from the start: scale the inputs, start the layer before it "
+            "near 0, and bound it.",
+            EXPONENTIAL_CODE,
+        ),
+    ]
+
+
+EXPONENTIAL_CODE: Final = """\
+log_var = layers.Dense(n, kernel_initializer="zeros")(h)                  # a variance of 1 to begin with
+log_var = tf.clip_by_value(log_var, -10.0, 10.0)"""
+
+
 def _overflowing_square(scene: Scene) -> list[Hypothesis]:
     """A gradient that is finite, and too large for the optimizer's sum of its squares."""
     norm = scene.testimony.known.read(GRADIENT_NORM)
     largest = max(norm.initial or 0.0, norm.recent or 0.0, norm.highest or 0.0)
     if not largest > SQUARE_MAX:
         return []
+    if scene.start.steep is not None:
+        return advise_exponential(*scene.start.steep, scene)
     return [
         Hypothesis(
             "The gradient has exploded: its square overflows in the optimizer",

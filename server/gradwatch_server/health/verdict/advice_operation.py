@@ -99,7 +99,9 @@ _NEGATIVE_LOG = _Remedy(
     "The logarithm of a negative number",
     "The logarithm of a negative number is NaN. A value that should be a probability or a positive amount is not.",
     "Make the argument positive before the logarithm: softplus or exp for amounts, softmax or sigmoid for "
-    "probabilities.",
+    "probabilities. Where amounts are compared by their logarithms, the model can learn those themselves: the "
+    "logarithm of the targets, by a squared error. A bound alone leaves no gradient below it.",
+    'outputs = layers.Dense(1, activation="softplus")(x)\n\n# Or: model.fit(x, np.log1p(y)) with loss="mse"\n'
     "y = tf.math.log(tf.maximum(x, 1e-7))",
 )
 _DIVISION = _Remedy(
@@ -309,6 +311,7 @@ def advise_operation(account: Account, operation: Operation) -> list[Hypothesis]
         likeliest = Hypothesis(f"{first.cause}{say_place(operation)}", confidence, first.why, first.fix, first.code)
         return [likeliest, replace(found[0], confidence=confidence - 0.1)]
     is_entropy = operation.function == "Log" and bool(_PROBABILITIES.search(operation.code))
+    is_entropy &= remedy is not _NEGATIVE_LOG  # no softmax and no sigmoid gives less than 0
     if is_entropy and "log_softmax" not in (mended or ""):
         # A bound on the probability makes the loss finite, and its gradient 0 where it is needed most.
         found[0] = replace(found[0], confidence=confidence - 0.1)
