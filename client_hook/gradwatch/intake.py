@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
-from gradwatch.correlation import Pair, is_comparable, is_compared
+from gradwatch.correlation import Pair, is_comparable, is_compared, users_of
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.slips.graph.undetached import is_reward
@@ -31,6 +31,8 @@ __all__ = ["Entered", "Entry", "Intake"]
 
 ENTRIES_MAX: Final = 64
 """Tensors of one step at most."""
+DIFFERENCES: Final = frozenset({"Sub", "SquaredDifference"})
+"""Operations that hold an output to what it is to be like, and not to anything else."""
 PAIRS_MAX: Final = 8
 """Targets of one step at most that are compared with what was given for them."""
 INPUT, TARGET, SAMPLE_WEIGHT = "input", "target", "sample_weight"
@@ -343,11 +345,20 @@ class Intake:
                 here = [walk.find_here(part) for part in _parts(leaf)]
                 # What the step only gave another form, as `y[:, None]`, is what it was given, and no second one.
                 known |= {id(form) for one in here if one is not None for form in _forms(one)}
-        for tensor in self._enter(step.given.values(), walk):
-            if id(tensor) not in known:
-                is_input = not has_inputs or id(tensor) in above_inputs or tensor.shape.rank == 0
-                found.append((INPUT if is_input else TARGET, _name_of(tensor), tensor))
-        return found
+        entering = list(self._enter(step.given.values(), walk))
+        others = [one for one in entering if has_inputs and id(one) not in above_inputs and one.shape.rank != 0]
+        targets = [one for one in others if id(one) not in known]
+        if not targets and all(role != TARGET for role, _, _ in found):
+            targets = [one for one in entering if id(one) in above_inputs and self._is_restored(one)]
+        known |= set(map(id, targets))
+        found += [(INPUT, _name_of(one), one) for one in entering if id(one) not in known]
+        return found + [(TARGET, _name_of(one), one) for one in targets]
+
+    def _is_restored(self, tensor: Tensor) -> bool:
+        """Whether a model's output is held to what the model was given, or to what that was made of."""
+        outputs = [one for one in self._held_outputs() if one.graph is tensor.graph and is_comparable(tensor, one)]
+        met = [op for one in outputs for op in users_of(one).values() if op.type in DIFFERENCES]
+        return any(form is tensor for op in met for one in op.inputs for form in _forms(one))
 
     def _enter(self, given: Iterable[Tensor], walk: _Walk) -> Iterator[Tensor]:
         paths: Sequence[str] | None = None
@@ -510,9 +521,9 @@ def _name_of(tensor: Tensor) -> str:
 
 def _name(found: Iterable[tuple[str, str, Tensor]]) -> list[Entry]:
     """Entries with names of their own: ``target``, or ``target/NAME`` where there are several."""
-    once: dict[int, tuple[str, str, Tensor]] = {}
-    for role, path, tensor in found:
-        once.setdefault(id(_parts(tensor)[0]), (role, path, tensor))
+    once: dict[tuple[int, bool], tuple[str, str, Tensor]] = {}
+    for role, path, tensor in found:  # what is to be restored is both an input and a target
+        once.setdefault((id(_parts(tensor)[0]), role == TARGET), (role, path, tensor))
     chosen = sorted(once.values(), key=lambda one: ROLES.index(one[0]))[:ENTRIES_MAX]
     entries: list[Entry] = []
     names: set[str] = set()
