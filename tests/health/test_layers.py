@@ -853,3 +853,14 @@ def test_samples_that_are_far_enough_apart_have_no_gradient(margin: float | None
     sick.slips = [] if margin is None else [{"type": "Relu", "name": "Relu", "layer": "", "margin": margin}]
     kinds = [found.kind for found in sick.feed().findings()]
     assert ("zero_gradient" in kinds) == (margin is None)
+
+
+@pytest.mark.parametrize(("level", "is_told"), [(0.0, False), (-0.1, True)])
+def test_steps_whose_loss_is_exactly_0_ask_for_nothing(level: float, is_told: bool) -> None:
+    """The rewards of most batches are all alike: of the others it learns."""
+    is_idle = (STEPS >= 60) & (STEPS % 4 > 0)
+    sick = run().set_loss(np.where(is_idle, level, -0.3))
+    sick.statistics[np.ix_(is_idle, sick.columns("gradient"), range(5))] = 0
+    sick.scalars[is_idle, 2] = 0
+    titles = [one.title for one in sick.feed().findings()]
+    assert any(one.startswith("Every kernel's gradient has been exactly zero in 75%") for one in titles) == is_told

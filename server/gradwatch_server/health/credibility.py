@@ -145,6 +145,8 @@ HELD_PART: Final = 0.1
 def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
     """Whether the loss leaves room for elements that a bound before a logarithm holds where they should not be."""
     operation, loss = episode.operation, testimony.known.read_loss().recent
+    if _asks_for_nothing(testimony.known.read_loss()):
+        return False
     if operation is not None and operation.function == "Log" and operation.is_held and loss is not None:
         of_each = -math.log(operation.floor or 1.0)
         if loss < HELD_PART * episode.share * of_each:
@@ -173,6 +175,8 @@ def _is_zero_credible(episode: Zero, testimony: Testimony) -> bool:
     if not episode.positions:  # none are left where a later optimizer trains them
         return False
     loss = testimony.known.read_loss()
+    if episode.share < 1 and _asks_for_nothing(loss):  # in the other steps it learns
+        return False
     # A loss that was tiny from its start tells nothing about its end: what is exactly 0 in float16 may be small.
     # And no one means to weigh by a softmax of a single score, whatever the rest learns.
     return episode.is_unscaled or episode.is_of_single or not _has_learned(loss.initial, loss.recent, done=0.0)
@@ -467,6 +471,11 @@ def _has_not_fallen(loss: Reading, share: float = FALLEN_SHARE) -> bool:
     if loss.initial is None or loss.recent is None or not loss.initial > 0:
         return False
     return loss.recent > share * loss.initial
+
+
+def _asks_for_nothing(loss: Reading) -> bool:
+    """Whether a loss is exactly 0 in most steps and was not so at first: say all rewards of a batch are alike."""
+    return loss.recent == 0 and loss.initial is not None and loss.initial != 0
 
 
 def _has_learned(
