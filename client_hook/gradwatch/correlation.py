@@ -95,7 +95,7 @@ def users_of(tensor: Tensor) -> dict[int, Any]:
     users: dict[int, Any] = {}
     while pending and len(seen) <= WAY_MAX:
         for op in pending.pop().consumers():
-            if all(id(one) in seen or one.op.type == "Const" for one in op.inputs):
+            if all(id(one) in seen or _is_fixed(one) for one in op.inputs):
                 users.pop(id(op), None)
                 made = [one for one in op.outputs if id(one) not in seen]
                 seen.update(map(id, made))
@@ -103,6 +103,13 @@ def users_of(tensor: Tensor) -> dict[int, Any]:
             else:
                 users[id(op)] = op
     return users
+
+
+def _is_fixed(tensor: Tensor, depth: int = 4) -> bool:
+    """Whether a tensor is made of nothing but constants, by a few operations."""
+    op = tensor.op
+    made = bool(op.inputs) and depth > 0 and all(_is_fixed(one, depth - 1) for one in op.inputs)
+    return op.type == "Const" or made
 
 
 def count_scores(target: Tensor, output: Tensor) -> tuple[int, bool] | None:

@@ -51,6 +51,8 @@ _GIVEN: Final = frozenset(
     }
 )
 """Operations whose outputs come from outside the graph."""
+_ENTROPIES: Final = frozenset({"SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"})
+"""Operations whose second input is what is asked for, of each sample."""
 
 
 class Entry(NamedTuple):
@@ -350,6 +352,7 @@ class Intake:
         targets = [one for one in others if id(one) not in known]
         if not targets and all(role != TARGET for role, _, _ in found):
             targets = [one for one in entering if id(one) in above_inputs and self._is_restored(one)]
+        targets += [one for one in self._find_labels(step.ops.values(), walk) if id(one) not in known]
         known |= set(map(id, targets))
         found += [(INPUT, _name_of(one), one) for one in entering if id(one) not in known]
         return found + [(TARGET, _name_of(one), one) for one in targets]
@@ -359,6 +362,15 @@ class Intake:
         outputs = [one for one in self._held_outputs() if one.graph is tensor.graph and is_comparable(tensor, one)]
         met = [op for one in outputs for op in users_of(one).values() if op.type in DIFFERENCES]
         return any(form is tensor for op in met for one in op.inputs for form in _forms(one))
+
+    def _find_labels(self, ops: Iterable[Any], walk: _Walk) -> list[Tensor]:
+        """The numbers of classes that a cross-entropy of the step takes as they were given, and weighs all alike."""
+        found: dict[int, Tensor] = {}
+        for op in (one for one in ops if one.type in _ENTROPIES):
+            labels = walk.find_here(_as_given(op.inputs[1]))
+            if labels is not None and labels.dtype.is_integer and labels.op.type in _GIVEN and _is_unweighed(op):
+                found[id(labels)] = labels
+        return [one for one in found.values() if any(is_comparable(one, output) for output in self._held_outputs())]
 
     def _enter(self, given: Iterable[Tensor], walk: _Walk) -> Iterator[Tensor]:
         paths: Sequence[str] | None = None
@@ -431,6 +443,27 @@ def _forms(tensor: Tensor) -> Iterator[Tensor]:
     while _is_another_form(tensor.op):
         tensor = tensor.op.inputs[0]
         yield tensor
+
+
+def _as_given(tensor: Tensor) -> Tensor:
+    """What labels were before they were cast, given another form or a column for each class."""
+    while tensor.op.type in {"Cast", "OneHot"} or _is_another_form(tensor.op):
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _is_unweighed(entropy: Any) -> bool:
+    """Whether what a cross-entropy gives of each sample is multiplied by nothing but numbers: advantages, masks."""
+    pending = [entropy.outputs[0]]
+    while pending:
+        losses = pending.pop()
+        for op in losses.consumers():
+            others = [one for one in op.inputs if one is not losses]
+            if op.type in {"Mul", "MulNoNan"} and any(one.op.type != "Const" for one in others):
+                return False
+            if _is_another_form(op):
+                pending.append(op.outputs[0])
+    return True
 
 
 def _is_another_form(op: Any) -> bool:

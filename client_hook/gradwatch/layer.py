@@ -162,6 +162,10 @@ class LayerProbe:
                     seen.add(tap.tensor)
                     self._add(tap, statistic.dense_values(gradient), owners)
 
+    def name_of(self, output: Tensor) -> str | None:
+        """What a layer's output is called in the tensor table; None for what no layer gave just so."""
+        return next((one.tap.tensor for one in reversed(self._outputs) if one.ref() is output), None)
+
     def take_made(self, given: Sequence[Any]) -> list[dict[str, Any]]:
         """Layers that were first called, eagerly, in this step within a watched model and are no part of it after it.
 

@@ -226,6 +226,7 @@ class Stream:
         skips_nonfinite: leave weights and optimizer untouched at a step with a non-finite gradient.
         sums: the variables of the script's own that all gradients are read from, by handle; none if they are not.
         correlated: targets of which it is told how far outputs follow them, by their names in the table.
+        heads: of targets what the layer gives that is held to them, both by their names in the table.
         traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
@@ -278,6 +279,7 @@ class Stream:
         copied: Mapping[str, Any] | None = None,
         sums: frozenset[int] = frozenset(),
         correlated: Sequence[str] = (),
+        heads: Mapping[str, str] | None = None,
         traced: Sequence[Traced] = (),
         is_left_out: Sequence[bool] | None = None,
         setup: Mapping[str, Any] | None = None,
@@ -310,7 +312,7 @@ class Stream:
         self._slots = {operation.name: i for i, operation in enumerate(self.operations)}
         self.slots = tuple(slots)
         self.sums = sums
-        self._correlated = tuple(correlated)
+        self._correlated, self._heads = tuple(correlated), dict(heads or {})
         self.scalars = (*self.SCALARS, *map(name_correlation, correlated), *(CONTRASTS if has_contrast else ()))
         self.traced = tuple(traced)
         self._traced_at, self._was_outdated = -1, 0
@@ -365,7 +367,8 @@ class Stream:
             self._entry("weight", path, "", variable) | self._marks.get(path, {})
             for path, variable in self.states.items()
         ]
-        tensors += [tap.to_message() for tap in self.taps]
+        heads = ((tap, self._heads.get(tap.tensor) if tap.kind == "input" else None) for tap in self.taps)
+        tensors += [tap.to_message() | ({"head": head} if head else {}) for tap, head in heads]
         message = {
             "type": "tensors",
             "stream": self.index,

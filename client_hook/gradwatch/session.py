@@ -940,7 +940,8 @@ class Watch:
     ) -> Stream:
         key = _key_of(optimizer, variables)
         traced = self._traced()
-        outputs = [pair.output for pair in entered.compared.pairs]
+        pairs = entered.compared.pairs
+        outputs = [pair.output for pair in pairs]
         of_scalars = scalars.loss
         if drawn is not None:
             gradients, loss, of_scalars = drawn.gradients, drawn.loss, drawn.loss
@@ -956,7 +957,7 @@ class Watch:
                 slips = self._slips(made, variables, found, *computed, outputs)
                 states, untaught, left, copied = self._all_states(variables, found, followed, drawn, loss)
                 risky = self._risky(gradients, of_scalars)
-                named = zip(entered.compared.pairs, outputs, strict=True)
+                named = zip(pairs, outputs, strict=True)
                 opposed = {slip["name"] for slip in slips["slips"] if "opposes" in slip}
                 stream = Stream(
                     index=len(self._streams),
@@ -973,6 +974,7 @@ class Watch:
                     kinds=[kind for kind in self._settings.capture if kind in ("gradient", "weight", "update")],
                     taps=taps,
                     correlated=[pair.name for pair, output in named if not is_opposed(output, opposed)],
+                    heads={one.name: head for one in pairs if (head := self._layers.name_of(one.output))},
                     taken={(tap.kind, tap.tensor) for other in self._streams for tap in other.taps},
                     operations=describe_operations(risky, layer_paths(self._models)),
                     clock=self._clock,

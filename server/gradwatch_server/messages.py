@@ -138,6 +138,7 @@ class Tensor(_Message):
     replica: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     left_out: bool = False
     within: bool = False
+    head: Name | None = None
     momentum: Annotated[float, Field(ge=0, le=1)] | None = None
     source: SourceLine | None = None
 

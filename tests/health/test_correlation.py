@@ -110,6 +110,26 @@ def test_a_head_whose_gradient_is_next_to_nothing_beside_another_ones(ratio: flo
         )
 
 
+def test_of_targets_without_keys_the_layers_that_are_held_to_them_are_named():
+    """A linear fit is held to the first target alone, and says nothing of another."""
+    layers = [("dense_0", 64, "relu"), ("level", 4, "linear"), ("wait", 1, "linear")]
+    run = Run(dense(2), n_steps=N, layers=layers, inputs=[("target/data_2", 1), ("target/data_1", 1)])
+    for column, head in zip(run.columns("input"), ("wait", "level"), strict=True):
+        run.tensors[column]["head"] = head
+    level, wait = run.columns("backprop")[-2:]
+    for column, norm in ((wait, 50.0), (level, 1.0)):
+        run.statistics[:, column, COLUMN["norm"]] = norm * np.sqrt(run.statistics[:, column, COLUMN["n_elements"]])
+    run.correlate("target/data_2", LEARNED)
+    run.correlate("target/data_1", np.full(N, 0.3))
+    (one,) = found(run.add_scalar("linear_fit", 0.9).set_loss(np.linspace(2.0, 0.2, N)))
+    assert one.title.startswith("The outputs hardly follow the target of level (correlation 0.3)")
+    assert one.title.endswith("and do follow the target of wait")
+    assert one.layer == "level"
+    assert one.evidence["ratio"] == pytest.approx(50.0, rel=1e-3)
+    assert "linear fit" not in one.evidence["summary"]
+    assert "ratio = loss_of_level / loss_of_wait" in one.hypotheses[0].code
+
+
 def test_beside_a_target_that_is_learned_it_is_told_sooner():
     first = {}
     for name, targets in {

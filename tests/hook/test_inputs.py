@@ -290,6 +290,72 @@ def test_a_loss_by_hand_has_its_targets_by_their_arguments_names(watch, read, co
     assert_entered(watched, read(watched), expected)
 
 
+def restorer():
+    width = X.shape[1]
+    return keras.Sequential([keras.Input((width,)), dense(4, "code"), dense(width, "restored")], name="restorer")
+
+
+@pytest.mark.parametrize("compiler", [tf.function, LOOPS["tf.function, jit"]], ids=["graph", "jit"])
+def test_what_is_to_be_restored_is_a_target(watch, read, compiler):
+    """Of what the model is given, or of what that was made of: an output is held to the very numbers."""
+    for given in (lambda x: x, lambda x: 0.5 * tf.nn.dropout(x, 0.5, seed=1)):
+        model, optimizer = restorer(), keras.optimizers.SGD(0.01)
+        watched = watch(model, capture=["gradient", "input", "activation"])
+
+        def of(x, given=given, model=model):
+            return tf.reduce_mean(tf.square(x - model(given(x))))
+
+        run(compiler, step_of(model, optimizer, of), X)
+        recording = read(watched)
+        (table,) = recording.tables.values()
+        assert recording.tensors("input") == ["input", "target"]
+        assert [one["head"] for one in table["tensors"] if "head" in one] == ["restorer/restored"]
+        assert recording.statistics("input", "target")[:, 1].tolist() == pytest.approx([p.min() for p in parts(X)])
+
+
+def test_what_noise_is_taken_from_is_no_target_where_there_is_another(watch, read):
+    model, optimizer = restorer(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    run(tf.function, step_of(model, optimizer, lambda x, y: tf.reduce_mean(tf.square(x - model(x) - y))), X, X + 1)
+    recording = read(watched)
+    assert recording.tensors("input") == ["input", "target"]
+    assert recording.statistics("input", "target")[:, 1].tolist() == pytest.approx([p.min() + 1 for p in parts(X)])
+
+
+def test_what_an_output_is_a_function_of_is_no_target(watch, read):
+    model, optimizer = restorer(), keras.optimizers.SGD(0.01)
+    watched = watch(model)
+    run(tf.function, step_of(model, optimizer, lambda x: tf.reduce_mean(tf.square(tf.sin(x) - model(x)))), X)
+    assert read(watched).tensors("input") == ["input"]
+
+
+LABELS = (np.arange(len(X)) % 3).astype(np.int32)
+sparse = tf.nn.sparse_softmax_cross_entropy_with_logits
+ENTROPIES = {
+    "sparse": (lambda y, w, z: tf.reduce_mean(sparse(y, z)), True),
+    "one-hot": (lambda y, w, z: tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(tf.one_hot(y, 3), z)), True),
+    "cast": (lambda y, w, z: tf.reduce_sum(sparse(tf.cast(y, tf.int64), z)) / 4.0, True),
+    "doubled": (lambda y, w, z: tf.reduce_mean(2.0 * sparse(y, z)), True),
+    "weighed, as by advantages": (lambda y, w, z: tf.reduce_mean(w * sparse(y, z)), False),
+    "shifted": (lambda y, w, z: tf.reduce_mean(sparse(1 - y // 2, z)), False),
+    "picked": (lambda y, w, z: -tf.reduce_mean(tf.gather(z, y, batch_dims=1)), False),
+}
+
+
+@pytest.mark.parametrize("name", ENTROPIES)
+def test_labels_of_a_cross_entropy_by_hand(watch, read, name):
+    loss_of, is_target = ENTROPIES[name]
+    model = keras.Sequential([keras.Input((X.shape[1],)), dense(3, "scores")], name="classes")
+    watched = watch(model, capture=["gradient", "input", "activation"])
+    step = step_of(model, keras.optimizers.SGD(0.01), lambda x, y, w: loss_of(y, w, model(x)))
+    run(tf.function, step, X, LABELS, WEIGHT)
+    (table,) = read(watched).tables.values()
+    found = [(one["tensor"], one["dtype"], one.get("head")) for one in table["tensors"] if one["kind"] == "input"]
+    labels = [one for one in found if one[1].startswith("int")]
+    assert labels == ([("target", "int32", "classes/scores")] if is_target else [])
+    assert ("target_correlation" in table["scalars"]) == is_target
+
+
 def test_what_is_made_of_the_input_before_the_model(watch, read):
     """Where a NaN comes from, the data or their preparation, is the question."""
     model, optimizer = regression(), keras.optimizers.SGD(0.01)

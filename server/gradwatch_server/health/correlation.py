@@ -365,6 +365,7 @@ class CorrelationRule:
             correlation_of_other=correlation,
             ratio=target.least_ratio if self._is_drowned(target) else math.nan,
             n_targets=len(self._targets),
+            is_first=target is self._targets[0],
             **known,
         )
         self.episodes.append(episode)
@@ -372,6 +373,8 @@ class CorrelationRule:
 
 
 def _find_head(table: TensorTable, target: str) -> int:
-    """The column of the gradient with respect to what the layer gives that has the name of the target, or -1."""
-    key = target.partition("/")[2]
-    return next((c for c in table.backprop.tolist() if key and table.layers[c].rpartition("/")[2] == key), -1)
+    """The column of the gradient with respect to what is held to a target, or to the layer of its name; or -1."""
+    head, key = table.heads.get(target), target.partition("/")[2]
+    known = [c for c in table.backprop.tolist() if head is not None and table.names[c] == head]
+    named = [c for c in table.backprop.tolist() if key and table.layers[c].rpartition("/")[2] == key]
+    return next(iter(known or named), -1)

@@ -959,6 +959,7 @@ class Unrelated(Episode):
         ratio: how many times as large as its own the gradient with respect to another head's output was all the while;
             NaN where no such thing is known.
         n_targets: how many targets are known.
+        is_first: whether it is the first of them, which alone a linear fit is held to.
         linear_fit: how far a linear fit of the same inputs follows it, where that is more; NaN where it is something
             else.
         column: of several, from 0 on, the one that a linear fit follows and outputs do not; -1 where it is none.
@@ -973,6 +974,7 @@ class Unrelated(Episode):
     best: float = float("nan")
     ratio: float = float("nan")
     n_targets: int = 1
+    is_first: bool = True
     linear_fit: float = float("nan")
     column: int = -1
     is_judged: bool = False

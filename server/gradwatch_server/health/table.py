@@ -53,6 +53,7 @@ class TensorTable:
         left: those of them that are given to no optimizer.
         copied: columns of weights of another model, which was a copy of what is trained when both were made.
         momenta: ``[n_tensors]`` of a running mean or variance the share that each batch leaves of it, else NaN.
+        heads: of targets the layer's output that is held to them, by both names, where it is known.
         loops: paths of the layers that the graph of the step shows to be loops over time.
     """
 
@@ -81,6 +82,7 @@ class TensorTable:
     left: Index
     copied: Index
     momenta: npt.NDArray[np.float64]
+    heads: Mapping[str, str]
     loops: frozenset[str] = frozenset()
 
     @classmethod
@@ -118,6 +120,7 @@ class TensorTable:
             frozen=np.array([column for column, tensor in enumerate(tensors) if tensor.get("frozen")], np.int64),
             left=np.array([column for column, tensor in enumerate(tensors) if tensor.get("left")], np.int64),
             copied=np.array([column for column, tensor in enumerate(tensors) if tensor.get("copied")], np.int64),
+            heads={str(tensor["tensor"]): str(tensor["head"]) for tensor in tensors if tensor.get("head")},
             momenta=np.array([float(tensor.get("momentum") or np.nan) for tensor in tensors], np.float64),
             loops=loops,
         )

@@ -47,7 +47,7 @@ def find_target(table: TensorTable) -> tuple[int, int]:
 
 
 def find_heads(table: TensorTable) -> list[tuple[int, int]]:
-    """The columns of a target and of the output that is to meet it: of several those that have a name in common.
+    """The columns of a target and of the output that is to meet it: of several where it is known which that is.
 
     A target that stands under a key is met by the layer of that name.
     """
@@ -55,8 +55,13 @@ def find_heads(table: TensorTable) -> list[tuple[int, int]]:
     if len(targets) < 2:
         return [find_target(table)]
     outputs = {table.layer_of(column).rpartition("/")[2]: column for column in table.activation.tolist()}
-    keys = ((target, table.names[target].partition("/")[2]) for target in targets)
-    return [(target, outputs[key]) for target, key in keys if key in outputs] or [find_target(table)]
+    given = {table.names[column]: column for column in table.activation.tolist()}
+    found = []
+    for target in targets:
+        name = table.names[target]
+        output = given.get(table.heads.get(name, ""), outputs.get(name.partition("/")[2], -1))
+        found += [(target, output)] if output >= 0 else []
+    return found or [find_target(table)]
 
 
 class TargetSpread:

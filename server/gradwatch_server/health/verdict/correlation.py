@@ -13,7 +13,7 @@ from gradwatch_server.health.verdict.advice_misfit import advise_labels
 from gradwatch_server.health.verdict.advice_stall import advise_columns, advise_steps
 from gradwatch_server.health.verdict.linear_fit import advise_model
 from gradwatch_server.health.verdict.operation import say_line
-from gradwatch_server.health.verdict.scene import Scene, tell
+from gradwatch_server.health.verdict.scene import Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import say_number
 
 __all__ = ["tell_unrelated"]
@@ -75,6 +75,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         lead,
         scene,
         title=title,
+        layer=table_of(lead).heads.get(lead.target),
         tensor=lead.target,
         evidence=scene.evidence(
             f"Over the samples of a batch, outputs and {name} had a correlation of {number} of late, where 1 is "
@@ -126,11 +127,19 @@ def _sorted(causes: list[Hypothesis]) -> list[Hypothesis]:
 
 
 def _say_target(lead: Unrelated, target: str) -> str:
-    return f"the target {_key(target)}" if lead.n_targets > 1 else "their targets"
+    if lead.n_targets == 1:
+        return "their targets"
+    key = _key(lead, target)
+    return f"the target {key}" if key == _given_key(target) else f"the target of {key}"
 
 
-def _key(target: str) -> str:
-    """What a target stands under: a key, or a number."""
+def _key(lead: Unrelated, target: str) -> str:
+    """The layer that is held to a target, where it is known, else what the target stands under: a key, or a number."""
+    head = table_of(lead).heads.get(target, "")
+    return head.rpartition("/")[2] or _given_key(target)
+
+
+def _given_key(target: str) -> str:
     return target.partition("/")[2] or target
 
 
@@ -159,7 +168,7 @@ def _advise_price() -> Hypothesis:
 
 
 def _advise_weights(lead: Unrelated) -> Hypothesis:
-    name, other = _key(lead.target), _key(lead.other)
+    name, other = _key(lead, lead.target), _key(lead, lead.other)
     seen = (
         ""
         if math.isnan(lead.ratio)

@@ -35,6 +35,8 @@ def with_linear_fit(finding: Finding, lead: Episode, facts: Facts) -> Finding:
     found = facts.linear_fits.get(max(lead.stream, 0), np.nan)
     if not isinstance(lead, (Collapsed, Plateau, Unrelated, Unskilled)) or NOTHING < found < THERE or np.isnan(found):
         return finding
+    if isinstance(lead, Unrelated) and not lead.is_first:
+        return finding
     is_there = found >= THERE
     causes = [one for one in finding.hypotheses if one.cause != LABELS or not is_there]
     if is_there and not causes:

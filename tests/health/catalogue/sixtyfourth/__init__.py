@@ -29,8 +29,8 @@ enter(
     "clinic_triage",
     "terms of different size",
     "loss_plateau",
-    cause=("drowns this one", "The targets are not scaled"),
-    gap="one task's loss, in raw seconds, drowns the other; which output each integer target belongs to is not known",
+    layer="triage/level",
+    cause=("drowns this one",),
 )
 enter("coin_minting", "both lower the score", "loss_plateau", cause=("uses the discriminator's label",))
 enter("ferry_bookings", "NaN in the data", "nonfinite_input", layer="column 5", cause=("The data hold NaN",))

@@ -28,7 +28,7 @@ enter("grain_sorter", "sums that are never set back", "exploding_gradient", caus
 enter("moon_sampler", "another noise", "loss_plateau", code="noise = tf.random.normal(tf.shape(x0))")
 enter("paper_graph", "messages that grow", "exploding_gradient", cause=("The weights start too large",))
 enter("parcel_boxes_lxii", "sqrt below 0", "nonfinite_loss", operations=("Sqrt",), code="tf.sqrt(pred.wh)")
-enter("phrase_tagger", "0 / 0", "nonfinite_loss", cause=("a division by zero",))
+enter("phrase_tagger", "0 / 0", "nonfinite_loss", operations=("RealDiv",), code="tf.reduce_sum(ce * weights)")
 enter("plant_twins", "cosines made smaller", "loss_plateau", code="* self.temperature")
 enter("ring_forger", "both lower the score", "loss_plateau", cause=("uses the discriminator's label",))
 
