@@ -80,6 +80,9 @@ class Observer(Protocol):
     def note_asked(self, target: Any, sources: Any, gradients: Any, backward: Backward | None) -> None:
         """A tape was asked for the gradients of a target with respect to some sources, and gave these, so."""
 
+    def note_jacobian(self, target: Any, sources: Any, jacobian: Any) -> None:
+        """Likewise each number's of a target by itself: its Jacobian."""
+
     def sources(self, asked: Any) -> list[tuple[Any, Any]]:
         """Pairs whose second is a tensor whose gradient is wanted too where a tape is asked for these gradients."""
 
@@ -126,6 +129,7 @@ def add_observer(observer: Observer, models: Sequence[Any], optimizers: Sequence
         _function_patch.install({Function})
         if new_models or new_optimizers:
             _gradient_patch.install({tf.GradientTape})
+            _jacobian_patch.install({tf.GradientTape})
             _tape_patch.install({tf.GradientTape})
             eager.install()
         if new_models:
@@ -163,6 +167,7 @@ def remove_observer(observer: Observer) -> None:
                 _fit_patch,
                 _function_patch,
                 _gradient_patch,
+                _jacobian_patch,
                 _loss_call_patch,
                 _loss_patch,
                 _reduce_patch,
@@ -258,7 +263,8 @@ def _around_enter(original: Any, tape: Any) -> Any:
 
 def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a tape's ``gradient``: the layers' outputs are sources too. What the user gets is the same."""
-    wanted = [(active, active.sources(sources)) for active in _active]
+    is_row = getattr(_recording, "is_jacobian", False)  # of one number, as it stands for all
+    wanted = [] if is_row else [(active, active.sources(sources)) for active in _active]
     is_heard = any(active.captures_operations for active in _active)
     if any(more for _, more in wanted):
         more = [[tensor for _, tensor in pairs] for _, pairs in wanted]
@@ -273,6 +279,19 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
         for active in active_observers():
             active.note_asked(target, sources, gradients, backward)
     return gradients
+
+
+def _around_jacobian(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of a tape's ``jacobian``, which asks itself for the gradient of each number."""
+    _recording.is_jacobian = True
+    try:
+        jacobian = original(tape, target, sources, *args, **kwargs)
+    finally:
+        _recording.is_jacobian = False
+    with _inside():
+        for active in active_observers():
+            active.note_jacobian(target, sources, jacobian)
+    return jacobian
 
 
 def _around_assign(
@@ -399,6 +418,7 @@ _evaluate_patch = MethodPatch("evaluate", _around_evaluate)
 _fit_patch = MethodPatch("fit", _around_fit)
 _function_patch = MethodPatch("__call__", sums.around_function)
 _gradient_patch = MethodPatch("gradient", _around_gradient)
+_jacobian_patch = MethodPatch("jacobian", _around_jacobian)
 _loss_patch = MethodPatch("compute_loss", _around_compute_loss)
 _loss_call_patch = MethodPatch("__call__", _around_loss_call)
 _scale_patch = MethodPatch("scale_loss", _around_scale_loss)

@@ -620,6 +620,15 @@ class Watch:
         except Exception as error:  # likewise
             self._fail("looking at a tape's gradients", error)
 
+    def note_jacobian(self, target: Any, sources: Any, jacobian: Any) -> None:
+        """Keeps what a loop asks the gradients of each sample of, for the ``apply`` of what it makes of them."""
+        try:
+            with apart():
+                means = [tf.reduce_mean(one) for one in tf.nest.flatten(target) if one.dtype.is_floating]
+            self._tapes.note(means, sources, jacobian, None)
+        except Exception as error:  # likewise
+            self._fail("looking at a tape's Jacobian", error)
+
     def _trained(self) -> dict[str, Any]:
         """All that the watched models train now, by path; without what several variables are called."""
         every = {id(one): one for owner in self._holders for one in trainable_variables(owner)}

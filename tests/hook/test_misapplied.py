@@ -407,6 +407,13 @@ def test_a_loss_of_each_sample(watch: Any, read: Any, loss_of: Any, n_axes: int 
     assert [one["unreduced"] for one in known_in(recording, "unreduced")] == [n_axes] * (n_axes is not None)
 
 
+def test_a_cross_entropy_of_each_sample_is_no_softmax_twice(watch: Any, read: Any) -> None:
+    labels = tf.constant([0, 1, 2])
+    recording = read(learn(watch, lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(labels, x[:3]), 130))
+    assert [one["unreduced"] for one in known_in(recording, "unreduced")] == [1]
+    assert not [one.title for one in diagnose(recording).findings() if "softmax" in one.title]
+
+
 def test_a_loss_of_each_sample_is_why_steps_are_too_large(watch: Any, read: Any) -> None:
     model = keras.Sequential([keras.Input((2,)), layers.Dense(8, "relu"), layers.Dense(3)])
     optimizer = keras.optimizers.SGD(0.1)

@@ -507,3 +507,27 @@ def test_findings_are_the_senders(watch, collectors):
     assert watched.findings()[0]["title"] == "t"
     watched.close()
     assert isinstance(watched, gradwatch.Watch)
+
+
+@pytest.mark.parametrize("compiler", [tf.function, lambda step: step], ids=["graph", "eager"])
+def test_a_jacobian_is_of_the_mean_of_its_samples(watch, read, compiler):
+    """Gradients of each sample, clipped by themselves: the loss is that of all, and no sample's stands for them."""
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, "tanh"), keras.layers.Dense(1)])
+    optimizer = keras.optimizers.SGD(0.1)
+    watched = watch(model, budget=0, capture=("gradient", "activation", "backprop"))
+
+    @compiler
+    def step(x):
+        with tf.GradientTape() as tape:
+            losses = tf.reduce_sum(tf.square(model(x) - 1.0), axis=1)
+        rows = tape.jacobian(losses, model.trainable_variables)
+        optimizer.apply_gradients(
+            zip([tf.reduce_mean(one, axis=0) for one in rows], model.trainable_variables, strict=True)
+        )
+        return tf.reduce_mean(losses)
+
+    x = np.random.default_rng(0).normal(size=(5, 6, 3)).astype(np.float32)
+    losses = [float(step(tf.constant(batch))) for batch in x]
+    recording = read(watched)
+    assert list(recording.scalar("loss").values()) == pytest.approx(losses, rel=1e-5)
+    assert recording.tensors("backprop") == []

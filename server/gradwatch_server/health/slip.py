@@ -321,6 +321,8 @@ class SlipKind(Enum):
     @classmethod
     def of(cls, slip: Mapping[str, Any]) -> SlipKind | None:
         """The kind of an entry of `Setup.broadcasts`, `Setup.reshapes` or `Setup.slips`; None where it is not known."""
+        if any(slip.get(name) for name in _NO_SLIPS):
+            return None
         by_field = (kind for name, kind in _BY_FIELD.items() if slip.get(name))
         return next(by_field, None) or _BY_TYPE.get(str(slip.get("type")))
 
@@ -330,6 +332,8 @@ def is_single(slip: Mapping[str, Any]) -> bool:
     return slip.get("type") == SINGLE and "along" not in slip
 
 
+_NO_SLIPS: Final = frozenset({"handicaps", "margin", "unreduced"})
+"""Fields of operations that are told for what they say beside other troubles, of whatever type they are."""
 _BY_FIELD: Final = {
     "unasked": SlipKind.CROSSING,
     "output_shape": SlipKind.RESHAPE,
