@@ -95,6 +95,11 @@ class Adding:
             self._waiting.remove(pair)
         return found
 
+    def forget(self, variables: Sequence[Any]) -> None:
+        """Variables are applied: what tapes gave of them and was added to nothing will not be."""
+        ids = {id(resource_of(one)) for one in variables} if self._given else set()
+        self._thread.given = [one for one in self._given if ids.isdisjoint(one.gradients)]
+
     def _take(self, variable: tf.Variable, op: Any) -> Added | None:
         """What a tape gave that a variable of its own shape is assigned something made of."""
         graph = tf.compat.v1.get_default_graph()

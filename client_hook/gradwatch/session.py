@@ -748,6 +748,7 @@ class Watch:
             entered = self._take_entered(gradients, scalars, variables, drawn=drawn, picked=picked)
             taps = [*(entry.tap for entry in entered.entries), *tapped_taps]
             added = self._adding.take(variables)
+            self._adding.forget(variables)
             stream = self._stream(
                 optimizer,
                 variables,

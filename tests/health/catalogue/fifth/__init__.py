@@ -46,7 +46,7 @@ enter("fashion_items", "logits for probabilities", "zero_gradient", "loss_platea
 enter("energy_use", "dying ReLU", "dead_units", cause=("learning rate is too high", "died"))
 enter("wine_quality", "vanishing gradient", "vanishing_gradient", layer="block_0", cause=("saturating",))
 enter("patient_risk", "start of zeros", "dead_units", layer="vitals", cause=("start at 0",))
-enter("product_hashing", "no slope", "zero_gradient", layer="enc_bits", cause=("operation without a slope",))
+enter("product_hashing", "no slope", "zero_gradient", layer="enc_hidden", cause=("an operation whose slope is 0",))
 enter(
     "support_tickets",
     "frozen by mistake",
