@@ -31,7 +31,7 @@ enter("coral_cores", "NaN targets", "nonfinite_input", cause=("without a usable 
 enter("geyser_interval", "start at zero", "dead_units", layer="mixture_head", cause=("starts at a constant",))
 enter("mushroom_basket", "power of 0", "nonfinite_loss", operations=("Pow",), code="ops.power(y_pred, 1.0 - P)")
 enter("patent_sections", "softmax of several labels", "loss_plateau", cause=("each label is to be told by itself",))
-enter("shelf_hashing", "function without a gradient", "zero_gradient", cause=("operation without a slope",))
+enter("shelf_hashing", "function without a gradient", "zero_gradient", cause=("an operation whose slope is 0",))
 enter("shell_profile", "KL term too heavy", "dead_units", cause=("stronger than the rest",))
 enter("stitch_faults", "rate that is compounded", "loss_plateau", code="lr * 0.93", cause=("share of the first one",))
 enter("theatre_cues", "recurrence that forgets", "loss_plateau", cause=("does not reach its end",))

@@ -49,7 +49,7 @@ enter(
 enter("desalination_membranes", "unscaled inputs", "dead_units", cause=("inputs are not scaled",))
 enter("displacement_field", "float16 underflow", "zero_gradient", cause=("Underflow",))
 enter("gearbox_acoustics", "bad initialisation", "dead_units", "vanishing_gradient", cause=("start too small",))
-enter("pollen_matching", "softmax twice", "loss_plateau", cause=("softmax taken twice",))
+enter("pollen_matching", "softmax twice", "loss_plateau", cause=("softmax is applied twice",))
 enter(
     "pollinator_visits",
     "left out of the optimizer",
