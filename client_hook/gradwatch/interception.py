@@ -283,11 +283,12 @@ def _around_gradient(original: Any, tape: Any, target: Any, sources: Any, *args:
 
 def _around_jacobian(original: Any, tape: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
     """In place of a tape's ``jacobian``, which asks itself for the gradient of each number."""
+    before = getattr(_recording, "is_jacobian", False)
     _recording.is_jacobian = True
     try:
         jacobian = original(tape, target, sources, *args, **kwargs)
     finally:
-        _recording.is_jacobian = False
+        _recording.is_jacobian = before
     with _inside():
         for active in active_observers():
             active.note_jacobian(target, sources, jacobian)

@@ -623,6 +623,8 @@ class Watch:
     def note_jacobian(self, target: Any, sources: Any, jacobian: Any) -> None:
         """Keeps what a loop asks the gradients of each sample of, for the ``apply`` of what it makes of them."""
         try:
+            if not any(isinstance(one, tf.Variable) for one in _resources(sources)):
+                return
             with apart():
                 means = [tf.reduce_mean(one) for one in tf.nest.flatten(target) if one.dtype.is_floating]
             self._tapes.note(means, sources, jacobian, None)

@@ -33,11 +33,10 @@ def ended(loss: np.ndarray, **feeding) -> Engine:
 @pytest.mark.parametrize("batch", [1, 20, 200])
 def test_a_loss_that_ended_at_guessing(batch: int) -> None:
     (found,) = ended(noisy(GUESS), batch=batch).findings()
-    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", 0)
+    assert (found.kind, found.severity, found.first_step) == ("loss_plateau", "warning", N - 100)
     assert found.title == "The loss ended at 4.15, no better than guessing among 64 classes"
     assert found.evidence["is_final"] is True
     assert found.evidence["guess"] == pytest.approx(GUESS)
-    assert found.evidence["summary"].startswith("In its last 100 values, up to step 149, the median of loss was 4.15")
     assert "It began at 4.1" in found.evidence["summary"]
     assert found.hypotheses
 

@@ -133,6 +133,11 @@ class Episode:
         """Whether the trouble is still there."""
         return self.closed_step is None
 
+    @property
+    def began_step(self) -> int:
+        """From which step on it may be told before others: the first one of the trouble, or of what led there."""
+        return self.first_step
+
 
 @dataclass(eq=False)
 class NonFinite(Episode):
@@ -689,6 +694,7 @@ class Plateau(Episode):
         has_labels: whether classes may be told apart: the targets are not one and the same number all along, and not
             known to be none.
         softmax: a softmax in the user's own lines, outside all layers, of which no logarithm is taken there.
+        from_step: of such a run, the step of its very first value, where none was ever better than guessing; else -1.
     """
 
     name: str = ""
@@ -711,6 +717,12 @@ class Plateau(Episode):
     n_inputs: int = 0
     has_labels: bool = True
     softmax: Operation | None = None
+    from_step: int = -1
+
+    @property
+    def began_step(self) -> int:
+        """From the first step on, where nothing was ever learned."""
+        return self.from_step if self.from_step >= 0 else self.first_step
 
 
 @dataclass(eq=False)

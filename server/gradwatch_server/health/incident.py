@@ -243,7 +243,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
             cause.append(episode)
     groups = groups[:n_breaking] + _join(_merge(groups[n_breaking:]))
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
-    return sorted(incidents, key=lambda incident: order_of_onset(incident.lead))
+    return sorted(incidents, key=lambda one: (one.lead.began_step, *order_of_onset(one.lead)))
 
 
 def _is_driving(episode: Episode) -> bool:

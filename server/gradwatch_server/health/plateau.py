@@ -116,7 +116,7 @@ class PlateauRule:
         if has_classes and self.n_classes >= 2 and self._is_guess(sample, start):
             self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
             self._final.guess, self._final.n_classes = math.log(self.n_classes), self.n_classes
-            self._final.first_step = self._first_step  # none before them was any better
+            self._final.from_step = self._first_step
         elif self._level is None and sample.level > 0 and sample.is_still:
             self._final = self._open(self._n - FINAL_VALUES, FINAL_VALUES, sample)
             self._final.is_early, self._final.mean = True, float(values.mean())

@@ -257,6 +257,11 @@ class TensorTable:
         own = f"{self.layer_of(column)}/"
         return any(f"{self.layer_of_gradient(position)}/".startswith(own) for position in self.kernels.tolist())
 
+    def head_of(self, target: str) -> str | None:
+        """The layer whose output is held to a target, by the target's name; None where it is not known."""
+        columns = [column for column in self.activation.tolist() if self.names[column] == self.heads.get(target)]
+        return self.layer_of(columns[0]) if columns else None
+
     def names_of_gradients(self, *, left_out: bool) -> set[str]:
         """The Keras paths of the variables that the optimizer is given, or of those that the training leaves out."""
         return {self.names[c] for c, is_out in zip(self.gradient, self.is_left_out, strict=True) if is_out == left_out}

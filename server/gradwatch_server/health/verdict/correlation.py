@@ -75,7 +75,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
         lead,
         scene,
         title=title,
-        layer=table_of(lead).heads.get(lead.target),
+        layer=table_of(lead).head_of(lead.target),
         tensor=lead.target,
         evidence=scene.evidence(
             f"Over the samples of a batch, outputs and {name} had a correlation of {number} of late, where 1 is "
@@ -135,8 +135,8 @@ def _say_target(lead: Unrelated, target: str) -> str:
 
 def _key(lead: Unrelated, target: str) -> str:
     """The layer that is held to a target, where it is known, else what the target stands under: a key, or a number."""
-    head = table_of(lead).heads.get(target, "")
-    return head.rpartition("/")[2] or _given_key(target)
+    head = table_of(lead).head_of(target)
+    return _given_key(target) if head is None else head.rpartition("/")[2]
 
 
 def _given_key(target: str) -> str:

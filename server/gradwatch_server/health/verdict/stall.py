@@ -147,12 +147,10 @@ def tell_plateau(lead: Plateau, scene: Scene) -> Finding:
         title = f"{name} ended at {say_number(lead.level)}, no better than guessing among {among}"
     if not lead.is_open:
         title = f"{name} stood at {say_number(lead.guess)}, guessing among {among}, until {say_step(lead.last_step)}"
-    when, before = f"From {say_step(lead.first_step)} to {say_step(lead.last_step)}", "did not fall"
-    if lead.is_final:
-        when, before = f"In its last {lead.n_rows:,} values, up to {say_step(lead.last_step)},", "was no better before"
     evidence = scene.evidence(
-        f"{when} the median of {lead.name} was {say_number(lead.level)}, give or take {say_number(lead.spread)}, and "
-        f"it {before}. {meaning}" + (f" {_say_course(lead)}" if lead.is_final else ""),
+        f"From {say_step(lead.first_step)} to {say_step(lead.last_step)} the median of {lead.name} was "
+        f"{say_number(lead.level)}, give or take {say_number(lead.spread)}, and did not fall. {meaning}"
+        + (f" {_say_course(lead)}" if lead.is_final else ""),
         is_final=lead.is_final,
         level=lead.level,
         spread=lead.spread,
