@@ -370,6 +370,19 @@ def of_columns(values: Any, ranges: tuple[tuple[float, float], ...] = ((0, 9), (
     return run, feed
 
 
+def test_units_that_died_are_why_a_linear_fit_does_better():
+    """That a model could do better says nothing of why it does not."""
+    run = beside_a_fit(0.4, last="linear")
+    alone = [one.title for one in run.feed().findings()]
+    assert alone
+    assert all("linear fit" in one for one in alone)
+    titles = [
+        one.title for one in run.flatten([0], np.where(np.arange(len(run.steps)) < 60, 0.1, 0.7)).feed().findings()
+    ]
+    assert len(titles) == 1
+    assert "have been dead since step 60" in titles[0]
+
+
 def test_one_of_several_numbers_that_only_a_linear_fit_follows():
     run, feed = of_columns(2.0)
     (one,) = found(run, engine=feed(Engine()))

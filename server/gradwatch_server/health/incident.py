@@ -410,6 +410,8 @@ def _is_of_units(cause: Flat, episode: Episode) -> bool:
     """Whether what happened to layers may come of units that gave out."""
     if isinstance(episode, Faint):  # what shrinks before theirs did is not their doing
         return episode.columns.get(episode.column, 0) >= episode.columns.get(cause.column, 0)
+    if isinstance(episode, Unrelated) and not math.isnan(episode.linear_fit):
+        return True  # that a model could do better says nothing of why it does not
     # Units that are left could tell samples apart.
     return not isinstance(episode, (Collapsed, Plateau, Unrelated, Unskilled)) or cause.share >= BLOCKING_SHARE
 
