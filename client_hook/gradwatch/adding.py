@@ -18,6 +18,7 @@ from gradwatch import statistic
 from gradwatch.glance import Glance
 from gradwatch.probe import Clock, resource_of
 from gradwatch.replay import TRACES_MAX, Replay
+from gradwatch.walk import roots_of
 from gradwatch.xla import is_under_xla
 
 __all__ = ["Added", "Adding"]
@@ -106,7 +107,7 @@ class Adding:
         here = [one for one in self._given if one.loss.graph is graph]
         reached = _sources_of(op.inputs[1:]) if here and isinstance(op, tf.Operation) else set()
         for one in here:
-            own = {id(_values(gradient)) for gradient in one.gradients.values() if gradient.shape == variable.shape}
+            own = set(map(id, roots_of(made for made in one.gradients.values() if made.shape == variable.shape)))
             if id(variable) not in one.gradients and not reached.isdisjoint(own):
                 self._thread.given = [other for other in self._given if other is not one]
                 return one
@@ -127,7 +128,3 @@ def _sources_of(tensors: Sequence[Tensor]) -> set[int]:
             found[id(tensor)] = tensor
             pending.extend(tensor.op.inputs)
     return set(found)
-
-
-def _values(gradient: Any) -> Tensor:
-    return gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient

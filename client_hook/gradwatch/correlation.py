@@ -13,7 +13,7 @@ import tensorflow as tf
 from gradwatch.walk import ADDING
 from gradwatch.xla import math_here
 
-__all__ = ["Pair", "correlate", "count_scores", "find_deviations", "is_comparable", "is_compared", "users_of"]
+__all__ = ["Pair", "correlate", "count_scores", "find_deviations", "is_comparable", "is_compared", "meetings_of"]
 
 COLUMNS_MAX: Final = 4_096
 """Numbers of a sample that are looked at."""
@@ -85,11 +85,11 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
 
 def is_compared(target: Tensor, output: Tensor) -> bool:
     """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand."""
-    met = users_of(target)
-    return any(op.type not in ADDING for key, op in users_of(output).items() if key in met)
+    met = meetings_of(target)
+    return any(op.type not in ADDING for key, op in meetings_of(output).items() if key in met)
 
 
-def users_of(tensor: Tensor) -> dict[int, Any]:
+def meetings_of(tensor: Tensor) -> dict[int, Any]:
     """The operations, by id, that take what is made of a tensor alone, and something else."""
     pending, seen = [tensor], {id(tensor)}
     users: dict[int, Any] = {}

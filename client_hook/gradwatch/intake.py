@@ -18,11 +18,12 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import record
 
-from gradwatch.correlation import Pair, is_comparable, is_compared, users_of
+from gradwatch.correlation import Pair, is_comparable, is_compared, meetings_of
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
 from gradwatch.slips.graph.undetached import is_reward
 from gradwatch.tap import Tap, enclosing_graphs
+from gradwatch.walk import DIFFERENCES, ENTROPIES, roots_of
 
 if TYPE_CHECKING:
     from gradwatch.heard import Drawn, Picked
@@ -31,8 +32,6 @@ __all__ = ["Entered", "Entry", "Intake"]
 
 ENTRIES_MAX: Final = 64
 """Tensors of one step at most."""
-DIFFERENCES: Final = frozenset({"Sub", "SquaredDifference"})
-"""Operations that hold an output to what it is to be like, and not to anything else."""
 PAIRS_MAX: Final = 8
 """Targets of one step at most that are compared with what was given for them."""
 INPUT, TARGET, SAMPLE_WEIGHT = "input", "target", "sample_weight"
@@ -51,8 +50,6 @@ _GIVEN: Final = frozenset(
     }
 )
 """Operations whose outputs come from outside the graph."""
-_ENTROPIES: Final = frozenset({"SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"})
-"""Operations whose second input is what is asked for, of each sample."""
 
 
 class Entry(NamedTuple):
@@ -217,7 +214,7 @@ class Intake:
             noted = ((note.role, note.path, tensor) for note in notes if (tensor := note.tensor()) is not None)
             found = [one for one in noted if not tf.is_symbolic_tensor(_parts(one[2])[0])]
             return self._take_eagerly(found, notes, drawn, picked)
-        roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+        roots = roots_of(gradients)
         found = self._find_in_graph(notes, roots if loss is None else [*roots, loss])
         return self._enter_all(found, notes, _known_outputs(notes))
 
@@ -360,13 +357,13 @@ class Intake:
     def _is_restored(self, tensor: Tensor) -> bool:
         """Whether a model's output is held to what the model was given, or to what that was made of."""
         outputs = [one for one in self._held_outputs() if one.graph is tensor.graph and is_comparable(tensor, one)]
-        met = [op for one in outputs for op in users_of(one).values() if op.type in DIFFERENCES]
+        met = [op for one in outputs for op in meetings_of(one).values() if op.type in DIFFERENCES]
         return any(form is tensor for op in met for one in op.inputs for form in _forms(one))
 
     def _find_labels(self, ops: Iterable[Any], walk: _Walk) -> list[Tensor]:
         """The numbers of classes that a cross-entropy of the step takes as they were given, and weighs all alike."""
         found: dict[int, Tensor] = {}
-        for op in (one for one in ops if one.type in _ENTROPIES):
+        for op in (one for one in ops if one.type in ENTROPIES):
             labels = walk.find_here(_as_given(op.inputs[1]))
             if labels is not None and labels.dtype.is_integer and labels.op.type in _GIVEN and _is_unweighed(op):
                 found[id(labels)] = labels

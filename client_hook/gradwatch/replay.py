@@ -22,6 +22,7 @@ from gradwatch.operation import describe_operations
 from gradwatch.reduction import count_broken, unpack_broken
 from gradwatch.ring import Ring, create_untraced
 from gradwatch.shared import SharedFunction
+from gradwatch.walk import roots_of
 from gradwatch.xla import cond, is_under_xla
 
 __all__ = [
@@ -90,7 +91,7 @@ class Replay:
 
     def __init__(self, gradients: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> None:
         graph = tf.compat.v1.get_default_graph()
-        roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+        roots = roots_of(gradients)
         losses = [] if loss is None else [loss]
         self._ops = ops = _find_ops([root.op for root in roots + losses if root.graph is graph], graph)
         self.is_possible = 0 < len(ops) <= NODES_MAX

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, Final
 
 import tensorflow as tf
@@ -11,6 +11,8 @@ from gradwatch.origin import GRADIENT_SCOPE
 
 __all__ = [
     "ADDING",
+    "DIFFERENCES",
+    "ENTROPIES",
     "GIVEN",
     "LOOPS",
     "PASSING",
@@ -27,6 +29,7 @@ __all__ = [
     "is_square",
     "passed",
     "reads_variable",
+    "roots_of",
     "users_of",
     "variables_of",
     "weights_read",
@@ -34,6 +37,10 @@ __all__ = [
 
 ADDING: Final = frozenset({"Add", "AddV2"})
 """Sums of two tensors."""
+DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
+"""What holds one tensor to another."""
+ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
+"""Cross-entropies of scores, the first input, and labels, the second, of each sample."""
 GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
 LOOPS: Final = ("While", "StatelessWhile")
@@ -65,6 +72,11 @@ DEPTH_MAX: Final = 16
 """Operations between a tensor and what it is of."""
 STEPS_MAX: Final = 8
 """Operations between one and what it goes into."""
+
+
+def roots_of(gradients: Iterable[Any]) -> list[Any]:
+    """The tensors that gradients are, of a sparse one its values; without those that are None."""
+    return [one.values if isinstance(one, tf.IndexedSlices) else one for one in gradients if one is not None]
 
 
 def behind(ops: Sequence[Any], *, through: Set[str] | None, most: int = WAY_MAX) -> Iterator[Any]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
-import tensorflow as tf
-
 from gradwatch.origin import GRADIENT_SCOPE, gradient_frames
 from gradwatch.tap import find_handle
-from gradwatch.walk import SHAPES
+from gradwatch.walk import SHAPES, roots_of
 
 __all__ = [
     "FUNCTION_CALLS",
@@ -43,7 +41,7 @@ def find_way(gradients: Sequence[Any], loss: Tensor | None) -> dict[int, Any]:
         gradients: symbolic tensors, `tf.IndexedSlices` or None, as given to ``apply``.
         loss: the step's loss in the same graph, or None.
     """
-    roots = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients if g is not None]
+    roots = roots_of(gradients)
     roots += [] if loss is None else [loss]
     seen: dict[int, Any] = {}
     pending = [root.op for root in roots]

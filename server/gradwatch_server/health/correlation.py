@@ -116,7 +116,7 @@ class CorrelationRule:
         self._is_judged = not table.entering("sample_weight")
         self._targets = [self._begin(name, columns.get(name, -1)) for name in targets] if table.replica is None else []
         self._first_step = self._last_step = self._window_step = -1
-        heads = [_find_head(table, target.name) for target in self._targets]
+        heads = [next(iter(table.held_to(target.name, table.backprop)), -1) for target in self._targets]
         self._heads = np.array(heads if len(heads) > 1 and min(heads) >= 0 else [], np.int64)
         self._sums, self._loss = np.zeros(len(self._targets)), 0.0
         self._signals = np.zeros(len(self._targets))
@@ -370,11 +370,3 @@ class CorrelationRule:
         )
         self.episodes.append(episode)
         return [episode]
-
-
-def _find_head(table: TensorTable, target: str) -> int:
-    """The column of the gradient with respect to what is held to a target, or to the layer of its name; or -1."""
-    head, key = table.heads.get(target), target.partition("/")[2]
-    known = [c for c in table.backprop.tolist() if head is not None and table.names[c] == head]
-    named = [c for c in table.backprop.tolist() if key and table.layers[c].rpartition("/")[2] == key]
-    return next(iter(known or named), -1)

@@ -144,12 +144,12 @@ HELD_PART: Final = 0.1
 
 def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
     """Whether the loss leaves room for elements that a bound before a logarithm holds where they should not be."""
-    operation, loss = episode.operation, testimony.known.read_loss().recent
-    if _asks_for_nothing(testimony.known.read_loss()):
+    operation, loss = episode.operation, testimony.known.read_loss()
+    if _asks_for_nothing(loss):
         return False
-    if operation is not None and operation.function == "Log" and operation.is_held and loss is not None:
+    if operation is not None and operation.function == "Log" and operation.is_held and loss.recent is not None:
         of_each = -math.log(operation.floor or 1.0)
-        if loss < HELD_PART * episode.share * of_each:
+        if loss.recent < HELD_PART * episode.share * of_each:
             return False
     if operation is not None and operation.function in DIVISIONS and not episode.is_first_row:
         # A softmax over a temperature that is lowered step by step becomes a choice, and has no slope then.

@@ -90,12 +90,13 @@ class PlateauRule:
             self._final = None
         for _, piece in self._pieces.feed(steps, values):
             self._lowest = min(self._lowest, float(piece.mean()))
+        if self._n == 0 and len(steps):
+            self._first_step = int(steps[0])
         start = 0
         while start < len(steps):
             end = min(len(steps), start + REFRESH_VALUES - self._n % REFRESH_VALUES)
             places = np.arange(self._n, self._n + end - start) % WINDOW_VALUES
             self._values[places], self._steps[places] = values[start:end], steps[start:end]
-            self._first_step = self._first_step if self._n else int(steps[0])
             self._n += end - start
             start = end
             if self._n % REFRESH_VALUES == 0:

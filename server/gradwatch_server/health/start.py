@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gradwatch_server.health.block import COLUMN, Block
-from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
+from gradwatch_server.health.operation_table import EXPONENTIALS, OPERATION_COLUMN, Operation
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.unit import are_classes, are_marked, are_signs, largest_input, largest_target, widest_input
 
@@ -34,8 +34,6 @@ FAR_FACTOR: Final = 300.0
 """Times the largest input, or 1: a state of that size has grown from step to step of the sequence."""
 FAR_EXPONENTIAL: Final = 1e9
 """An exponential beyond is no variance, weight or rate of anything that is scaled."""
-_EXPONENTIALS: Final = frozenset({"Exp", "Expm1", "Cosh", "Sinh"})
-"""Operations whose slope is as large as what they give."""
 MUTE_ROWS: Final = 2
 """Rows in which it must be so: what begins at 0 may leave it with the first step."""
 STEP_SHARE: Final = 0.01
@@ -223,7 +221,7 @@ class Start:
 
 def _find_steep(slopes: npt.NDArray[np.float64], operations: Sequence[Operation]) -> tuple[Operation, float] | None:
     """The exponential, if any, that gave an astronomical number: its slope is what it gives."""
-    forward = [one for one in operations if one.type in _EXPONENTIALS and slopes[one.place] > FAR_EXPONENTIAL]
+    forward = [one for one in operations if one.type in EXPONENTIALS and slopes[one.place] > FAR_EXPONENTIAL]
     largest = max(forward, key=lambda one: float(slopes[one.place]), default=None)
     return None if largest is None else (largest, float(slopes[largest.place]))
 

@@ -262,6 +262,12 @@ class TensorTable:
         columns = [column for column in self.activation.tolist() if self.names[column] == self.heads.get(target)]
         return self.layer_of(columns[0]) if columns else None
 
+    def held_to(self, target: str, columns: Index) -> list[int]:
+        """Of some columns those of the layer that is held to a target: of its own head, else of the key's name."""
+        head, key = self.heads.get(target), target.partition("/")[2]
+        known = [column for column in columns.tolist() if self.names[column] == head]
+        return known or [c for c in columns.tolist() if key and self.layer_of(c).rpartition("/")[2] == key]
+
     def names_of_gradients(self, *, left_out: bool) -> set[str]:
         """The Keras paths of the variables that the optimizer is given, or of those that the training leaves out."""
         return {self.names[c] for c, is_out in zip(self.gradient, self.is_left_out, strict=True) if is_out == left_out}

@@ -54,14 +54,8 @@ def find_heads(table: TensorTable) -> list[tuple[int, int]]:
     targets = table.entering("target")
     if len(targets) < 2:
         return [find_target(table)]
-    outputs = {table.layer_of(column).rpartition("/")[2]: column for column in table.activation.tolist()}
-    given = {table.names[column]: column for column in table.activation.tolist()}
-    found = []
-    for target in targets:
-        name = table.names[target]
-        output = given.get(table.heads.get(name, ""), outputs.get(name.partition("/")[2], -1))
-        found += [(target, output)] if output >= 0 else []
-    return found or [find_target(table)]
+    found = ((target, table.held_to(table.names[target], table.activation)) for target in targets)
+    return [(target, outputs[-1]) for target, outputs in found if outputs] or [find_target(table)]
 
 
 class TargetSpread:

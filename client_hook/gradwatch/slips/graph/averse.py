@@ -21,11 +21,10 @@ from gradwatch.slips.graph.bootstrap import find_returns
 from gradwatch.slips.graph.ratio import is_ratio
 from gradwatch.slips.graph.signs import signs_in
 from gradwatch.tap import find_handle
-from gradwatch.walk import ADDING, behind, passed
+from gradwatch.walk import ADDING, DIFFERENCES, ENTROPIES, behind, passed
 
 __all__ = ["find_averse", "find_belittled", "find_certain", "is_of_trained"]
 
-ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 CHOOSING: Final = frozenset({"GatherNd", "GatherV2", "Sum"})
 BOUNDING: Final = frozenset({*ADDING, "ClipByValue", "Maximum"})
@@ -107,9 +106,7 @@ def is_of_trained(op: Any, trained: Set[int]) -> bool:
 def _gain_learned(graph: Any, judge: set[int | None]) -> str | None:
     """What the line calls a gain that makes the return with which a network's output is compared."""
     for op in graph.get_operations():
-        if op.type in ("SquaredDifference", "Sub") and any(
-            _weights_of(passed(one, KEEPING)) == judge for one in op.inputs
-        ):
+        if op.type in DIFFERENCES and any(_weights_of(passed(one, KEEPING)) == judge for one in op.inputs):
             counted = find_returns([op])
             if counted is not None:
                 return _gain_named(source_of(counted))

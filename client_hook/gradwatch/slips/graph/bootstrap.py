@@ -14,7 +14,7 @@ import tensorflow as tf
 from gradwatch.constants import factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, source_of
 from gradwatch.tap import find_handle
-from gradwatch.walk import ADDING, behind, beyond, given_of, passed, reads_variable
+from gradwatch.walk import ADDING, DIFFERENCES, behind, beyond, given_of, passed, reads_variable
 
 __all__ = ["find_greedy", "find_returns", "find_unended", "find_unfollowed", "find_unstopped", "is_of_return"]
 
@@ -40,7 +40,6 @@ MOVING: Final = (PICKING | {"Mul", "Neg", "SelectV2"}) - {"StopGradient"}
 """What hands a gradient on to the network that gave a value."""
 MADE: Final = frozenset({"BatchMatMulV2", "MatMul"})
 """What a network gives is made by."""
-COMPARING: Final = frozenset({"SquaredDifference", "Sub"})
 ACTIONS_RANK: Final = 2
 """Axes of the values of actions: one for the samples, one for the actions."""
 WAY_MAX: Final = 200
@@ -105,7 +104,7 @@ def find_greedy(forward: Sequence[Any]) -> list[dict[str, Any]]:
         with a return, and ``greedy``: True.
     """
     for op in forward:
-        if op.type not in COMPARING:
+        if op.type not in DIFFERENCES:
             continue
         for learned, asked in (op.inputs, tuple(reversed(op.inputs))):
             largest = passed(learned, SAME - {"StopGradient"})
@@ -131,7 +130,7 @@ def find_unstopped(forward: Sequence[Any], trained: Set[int]) -> list[dict[str, 
     if any(op.type == "StopGradient" for op in forward):  # whoever knows of it may mean this
         return []
     for op in forward:
-        for learned, asked in (op.inputs, tuple(reversed(op.inputs))) if op.type in COMPARING else ():
+        for learned, asked in (op.inputs, tuple(reversed(op.inputs))) if op.type in DIFFERENCES else ():
             for counted, given, later in _find_sums(behind([asked.op], through=MOVING | ADDING, most=WAY_MAX)):
                 states, others = given_of(later), given_of(learned)
                 is_between_two = bool(states - others) and bool(others - states) and given.outputs[0].name not in others
@@ -174,7 +173,7 @@ def find_returns(forward: Sequence[Any]) -> Any:
         forward: as for `find_unended`.
     """
     for op in forward:
-        if op.type in COMPARING:
+        if op.type in DIFFERENCES:
             for one in op.inputs:
                 ways = behind([one.op], through=SAME | ADDING, most=WAY_MAX)
                 for counted, _, later in _find_sums(ways):

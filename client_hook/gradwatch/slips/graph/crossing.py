@@ -8,7 +8,7 @@ from typing import Any, Final
 from gradwatch.origin import GRADIENT_SCOPE, is_users, layer_of, source_of
 from gradwatch.slips.graph.least import COMPARING
 from gradwatch.tap import find_outer
-from gradwatch.walk import GIVEN, PRODUCTS, SAME_NUMBERS, behind, beyond, goes_into, passed, reads_variable
+from gradwatch.walk import DIFFERENCES, GIVEN, PRODUCTS, SAME_NUMBERS, behind, beyond, goes_into, passed, reads_variable
 
 __all__ = ["find_crossings"]
 
@@ -31,7 +31,6 @@ _ELEMENTWISE: Final = frozenset(
     }
 )
 _CAST: Final = frozenset({"Cast", "Identity"})
-_DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 
 
 def find_crossings(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -186,7 +185,7 @@ def _is_handed_on(op: Any, vector: Tensor, column: Tensor) -> bool:
     Not where a table of all pairs is what it is for, which then multiplies others, as that of a kernel does.
     """
     added = passed(column, _CAST)
-    if op.type not in _DIFFERENCES or _adds_axis(vector) or _is_of_one(vector, added.inputs[0]):
+    if op.type not in DIFFERENCES or _adds_axis(vector) or _is_of_one(vector, added.inputs[0]):
         return False
     return _function_of(added) != _function_of(op) and not any(one.type in PRODUCTS for one in beyond(op))
 

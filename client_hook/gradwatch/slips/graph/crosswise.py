@@ -15,11 +15,10 @@ from tensorflow.python.framework.smart_cond import smart_constant_value
 
 from gradwatch.constants import parted
 from gradwatch.origin import slip_of, source_of
-from gradwatch.walk import reads_variable
+from gradwatch.walk import ENTROPIES, reads_variable
 
 __all__ = ["find_crosswise"]
 
-ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 SOFTMAXES: Final = frozenset({"LogSoftmax", "Softmax"})
 PASSING: Final = frozenset({"Cast", "Identity", "Log"})
 BOUNDING: Final = frozenset({"Add", "AddV2", "Maximum", "Minimum"})

@@ -16,13 +16,12 @@ from gradwatch.constants import factor
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, slip_of, source_of
 from gradwatch.slips.graph.averse import is_of_trained
 from gradwatch.tap import find_handle
-from gradwatch.walk import behind, given_of, reads_variable, users_of
+from gradwatch.walk import ENTROPIES, behind, given_of, reads_variable, users_of
 
 __all__ = ["find_one_tempered", "find_taught"]
 
 SHARES: Final = frozenset({"LogSoftmax", "Softmax"})
 ENTROPY: Final = "SoftmaxCrossEntropyWithLogits"
-ENTROPIES: Final = frozenset({ENTROPY, "SparseSoftmaxCrossEntropyWithLogits"})
 MEETING: Final = frozenset({"Mul", "RealDiv", "SquaredDifference", "Sub", "Xlogy"})
 BETWEEN: Final = frozenset(
     {"AddV2", "Cast", "Identity", "Log", "Maximum", "Minimum", "Neg", "RealDiv", "Reshape", "StopGradient", "Sub"}

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, find_source, layer_of, slip_of, source_of
-from gradwatch.walk import GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
+from gradwatch.walk import DIFFERENCES, ENTROPIES, GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
 
 __all__ = [
     "find_doubled",
@@ -37,8 +37,6 @@ PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeez
 """Operations that leave a number what it is."""
 OF_SCORES: Final = frozenset({"CTCLoss", "CTCLossV2", "LogSoftmax"})
 """Those that take a softmax of their first input."""
-ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
-"""And those that do it for a loss of labels: where these are known, the numbers tell it."""
 OF_SHARES: Final = frozenset({"Sigmoid", "Softmax"})
 """Functions that give numbers from 0 to 1."""
 BOUNDING: Final = frozenset({"ClipByValue", "Maximum", "Minimum"})
@@ -50,7 +48,6 @@ OF_EACH: Final = POSITIVE - {"Abs", "Square"}
 BOUND_MAX: Final = 1e-3
 IMPROBABLE: Final = frozenset({"Elu", "LeakyRelu", "Relu", "Selu", "Tanh"})
 """Functions that give what no probability is, below 0 or above 1. A bound of relus may make a sigmoid."""
-DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 HOLDING: Final = frozenset({"AddV2", "Maximum"})
 TURNED: Final = frozenset({"Identity", "Neg", "Transpose"})
 BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "Minimum", "Transpose"})

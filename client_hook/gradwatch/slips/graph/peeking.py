@@ -18,7 +18,7 @@ from gradwatch.origin import layer_of, slip_of, source_of
 from gradwatch.slips.graph.backwards import is_read_by_loop
 from gradwatch.slips.graph.mask import is_onward
 from gradwatch.slips.graph.shifted import OF_TIME, ends_of
-from gradwatch.walk import LOOPS, SAME_NUMBERS, SHAPES, given_of, passed, reads_variable
+from gradwatch.walk import DIFFERENCES, LOOPS, SAME_NUMBERS, SHAPES, given_of, passed, reads_variable
 
 __all__ = ["find_peeking", "keeps_times", "sees_later"]
 
@@ -31,7 +31,6 @@ SCALING: Final = frozenset(
 """What stands between the products of an attention and its softmax where nothing is masked."""
 PASSING: Final = frozenset({*SCALING, "SelectV2"}) - {"RealDiv"}
 """What stands between a softmax and what it weighs, a dropout's operations among them."""
-DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 REDUCING: Final = frozenset({"Max", "Mean", "Min", "Sum"})
 """What gives one number for all times, or for all features: the numbers themselves go on beside a norm."""
 PRODUCTS: Final = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"})

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from gradwatch.constants import scaled
 from gradwatch.origin import layer_of, source_of
-from gradwatch.walk import ADDING, behind, passed
+from gradwatch.walk import ADDING, DIFFERENCES, behind, passed
 
 __all__ = ["find_faint", "find_unshown"]
 
@@ -25,7 +25,6 @@ DRAWING: Final = frozenset(
 """Draws whose mean is 0: labels that are blurred have another, which is what is asked for."""
 PASSING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze", "StopGradient"})
 """What leaves noise what it is, beside a constant factor and an added 0."""
-COMPARING: Final = frozenset({"SquaredDifference", "Sub"})
 WAY_MAX: Final = 16
 COVERS_MIN: Final = 0.7
 """Where samples are made of noise alone, what is asked for last is noise of which next to nothing is a sample."""
@@ -47,7 +46,7 @@ def find_unshown(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
     if not any(op.type in DRAWING for op in forward):
         return []
     for op in forward:
-        if op.type not in COMPARING:
+        if op.type not in DIFFERENCES:
             continue
         for asked, given in (op.inputs, tuple(reversed(op.inputs))):
             draw = _draw_of(asked)
@@ -74,7 +73,7 @@ def find_faint(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[
     """
     if not any(op.type in DRAWING for op in forward):
         return []
-    asked = [_draw_of(one) for op in forward if op.type in COMPARING for one in op.inputs]
+    asked = [_draw_of(one) for op in forward if op.type in DIFFERENCES for one in op.inputs]
     for op in forward:
         if op.type not in ADDING:
             continue
