@@ -20,6 +20,7 @@ import pytest
 from rich.console import Console
 
 from gradwatch_server.demo import SCENARIOS, TOUR, run, show
+from gradwatch_server.demo import training as training_module
 from gradwatch_server.demo.dashboard import Dashboard
 from gradwatch_server.demo.errors import DashboardError, MissingPackageError, TrainingError
 from gradwatch_server.demo.scenario import choose_scenarios
@@ -27,6 +28,8 @@ from gradwatch_server.demo.training import Training, check_packages
 from gradwatch_server.errors import NotFoundError
 
 STEPS_TOGETHER = 40
+STEPS_BEFORE_INTERRUPT = 30
+"""So many that what a run says once, at its start, is over."""
 
 
 @pytest.fixture
@@ -140,6 +143,25 @@ class TestTraining:
             process = psutil.Process(training.pid)
         assert not process.is_running()
 
+    def test_leaving_interrupts_again_what_dropped_the_first(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(training_module, "STOP_TIMEOUT_S", 1.0)
+        script = tmp_path / "deaf.py"
+        script.write_text(
+            "import signal, time\n"
+            "def drop(*_):\n"
+            "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "signal.signal(signal.SIGINT, drop)\n"
+            f"open({str(tmp_path / 'ready')!r}, 'w').close()\n"
+            "try:\n"
+            "    time.sleep(60)\n"
+            "except KeyboardInterrupt:\n"
+            f"    open({str(tmp_path / 'heard')!r}, 'w').close()\n"
+        )
+        with Training(script, url="http://127.0.0.1:1", token=None) as training:
+            wait_for((tmp_path / "ready").exists)
+        assert not training.is_running
+        assert (tmp_path / "heard").exists()
+
     def test_missing_package_names_the_command(self, monkeypatch):
         monkeypatch.setattr("gradwatch_server.demo.training.importlib.util.find_spec", lambda name: None)
         with pytest.raises(MissingPackageError, match=r"tensorflow, which .* Run: pip install tensorflow"):
@@ -181,9 +203,7 @@ class TestPlaying:
                 if line.startswith("live at"):
                     break
             children = psutil.Process(demo.pid).children(recursive=True)
-            wait_for(
-                lambda: httpx.get(f"http://127.0.0.1:{port}/api/runs", trust_env=False).json()["runs"][0]["last_step"]
-            )
+            wait_for(lambda: (list_runs(port)[0]["last_step"] or 0) >= STEPS_BEFORE_INTERRUPT)
             demo.send_signal(signal.SIGINT)
             rest, _ = demo.communicate(timeout=120)
         finally:

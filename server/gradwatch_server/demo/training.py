@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -79,13 +80,14 @@ class Training:
 
     def __exit__(self, *_: object) -> None:
         """Ends the script if it still runs, as Ctrl-C would, and then less kindly."""
+        for _time in range(2):  # an interrupt that Python meets in a finalizer is dropped
+            if self.is_running:
+                self._process.send_signal(signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(STOP_TIMEOUT_S)
         if self.is_running:
-            self._process.send_signal(signal.SIGINT)
-            try:
-                self._process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+            self._process.kill()
+            self._process.wait()
         self._output.close()
         self._complaints.close()
 
