@@ -27,7 +27,7 @@ from gradwatch.protocol import Message
 from gradwatch.slips.script.augmented import TURNING, find_turned
 from gradwatch.slips.script.refitted import find_refitted
 from gradwatch.slips.script.unapplied import find_unapplied
-from gradwatch.syntax import is_taped, last_name, names_in, nodes_of, users_files
+from gradwatch.syntax import FILES_KEPT, is_taped, last_name, names_in, nodes_in, nodes_of, users_files
 from gradwatch.target import path_of, walk
 
 __all__ = ["files_near", "find_script", "is_assigned", "is_to_train"]
@@ -122,9 +122,10 @@ def _has_code(file: str) -> bool:
     return len(nodes_of(file)) > 1
 
 
-def _calls_in(file: str) -> list[ast.Call]:
-    found = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
-    return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+@functools.lru_cache(maxsize=FILES_KEPT)
+def _calls_in(file: str) -> tuple[ast.Call, ...]:
+    found = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    return tuple(sorted(found, key=lambda node: (node.lineno, node.col_offset)))
 
 
 def _only(calls: Sequence[_Call]) -> _Call | None:
@@ -146,7 +147,7 @@ def _sorts_files(node: ast.Call) -> bool:
     """Whether a call sorts what a folder holds, or names with numbers that the running code holds, as text."""
     if last_name(node) != "sorted" or node.keywords:
         return False
-    inner = {last_name(one) for argument in node.args for one in ast.walk(argument) if isinstance(one, ast.Call)}
+    inner = {last_name(one) for argument in node.args for one in nodes_in(argument) if isinstance(one, ast.Call)}
     names = {one.id for argument in node.args for one in names_in(argument)}
     held = (value for frame in frames() for name in names if (value := frame.f_globals.get(name)) is not None)
     return bool(inner & _LISTING) or any(map(_are_numbered, held))
@@ -172,15 +173,15 @@ def _unsorted(files: Sequence[str]) -> Iterator[_Call]:
             continue
         # What is sorted, here or by a name that holds it; a name is not followed any farther.
         ordering = [one for one in calls if last_name(one) in _SORTING]
-        within = {id(node) for one in ordering for node in ast.walk(one)}
-        names = {node.id for one in ordering for node in ast.walk(one) if isinstance(node, ast.Name)}
+        within = {id(node) for one in ordering for node in nodes_in(one)}
+        names = {node.id for one in ordering for node in nodes_in(one) if isinstance(node, ast.Name)}
         assigned = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
-        within |= {id(node) for one in assigned if names & _names_of(one) for node in ast.walk(one.value)}
+        within |= {id(node) for one in assigned if names & _names_of(one) for node in nodes_in(one.value)}
         yield from (_Call(file, call) for call in calls if id(call) not in within and _lists_files(call))
 
 
 def _names_of(node: ast.Assign) -> set[str]:
-    return {one.id for to in node.targets for one in ast.walk(to) if isinstance(one, ast.Name)}
+    return {one.id for to in node.targets for one in nodes_in(to) if isinstance(one, ast.Name)}
 
 
 def _lists_files(node: ast.Call) -> bool:
@@ -213,7 +214,7 @@ def _bare_clones(files: Sequence[str]) -> Iterator[_Call]:
         held = (one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in _GIVING)
         given = {one.id for one in held if isinstance(one, ast.Name)}
         looped = (one.iter for one in nodes if isinstance(one, ast.For))
-        given |= {one.id for each in looped for one in ast.walk(each) if isinstance(one, ast.Name)}
+        given |= {one.id for each in looped for one in nodes_in(each) if isinstance(one, ast.Name)}
         for node in nodes:
             call = node.value if isinstance(node, ast.Assign) else None
             is_clone = isinstance(call, ast.Call) and last_name(call) == "clone_model" and not call.keywords
@@ -250,7 +251,7 @@ def _compounded(calls: Sequence[_Call]) -> Iterator[_Line]:
         if function is None or len(function.args.args) != N_OF_SCHEDULE:
             continue
         epoch, rate = (one.arg for one in function.args.args)
-        returned = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+        returned = [one.value for one in nodes_in(function) if isinstance(one, ast.Return)]
         for value in [function.body] if isinstance(function, ast.Lambda) else returned:
             factors = list(_factors(value))
             is_rate = any(isinstance(one, ast.Name) and one.id == rate for one in factors)
@@ -291,7 +292,7 @@ def _taped(files: Sequence[str]) -> list[_Call]:
         names = {"self"} | {node.id for node in trained if isinstance(node, ast.Name)}
         for block in nodes:
             if isinstance(block, ast.With) and is_taped(block):
-                calls = [node for one in block.body for node in ast.walk(one) if isinstance(node, ast.Call)]
+                calls = [node for one in block.body for node in nodes_in(one) if isinstance(node, ast.Call)]
                 found += [_Call(file, node) for node in calls if getattr(node.func, "id", None) in names]
     return found
 

@@ -8,7 +8,7 @@ import linecache
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gradwatch.origin import is_users
@@ -24,6 +24,7 @@ __all__ = [
     "last_name",
     "names_in",
     "nodes_below",
+    "nodes_in",
     "nodes_of",
     "parse",
     "read_in",
@@ -55,15 +56,32 @@ def parse(file: str) -> ast.Module | None:
 def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)
-    return () if tree is None else tuple(ast.walk(tree))
+    return () if tree is None else nodes_in(tree)
 
 
-def nodes_below(scope: ast.AST) -> Iterator[ast.AST]:
+def nodes_in(node: ast.AST) -> tuple[ast.AST, ...]:
+    """A piece of code and all that is in it, as `ast.walk` gives them."""
+    return _kept(node, "nodes_in", ast.walk)
+
+
+def nodes_below(scope: ast.AST) -> tuple[ast.AST, ...]:
     """Everything in a scope, but not in those within it."""
+    return _kept(scope, "nodes_below", _walk_below)
+
+
+def _walk_below(scope: ast.AST) -> Iterator[ast.AST]:
     for one in ast.iter_child_nodes(scope):
         if not isinstance(one, SCOPES):
             yield one
-            yield from nodes_below(one)
+            yield from _walk_below(one)
+
+
+def _kept(node: ast.AST, name: str, walk: Callable[[ast.AST], Iterable[ast.AST]]) -> tuple[ast.AST, ...]:
+    """What a walk gives, kept with the node: dozens of readers ask each of the same trees, at every trace."""
+    kept: dict[str, tuple[ast.AST, ...]] = node.__dict__.setdefault("_gradwatch", {})
+    if name not in kept:
+        kept[name] = tuple(walk(node))
+    return kept[name]
 
 
 def read_in(scope: ast.AST) -> set[str]:
@@ -85,7 +103,7 @@ def read_in(scope: ast.AST) -> set[str]:
 
 def free_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """The names that a function reads and does not give anything itself."""
-    own = list(nodes_below(function))
+    own = nodes_below(function)
     outer = {name for one in own if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
     stored = {one.id for one in own if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return read_in(function) - ((stored | {one.arg for one in own if isinstance(one, ast.arg)}) - outer)
@@ -93,8 +111,15 @@ def free_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> se
 
 def users_files() -> list[str]:
     """The files that the user's program has loaded, the newest `FILES_MAX`."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    return list(_users_files(len(sys.modules), next(reversed(sys.modules)), main))
+
+
+@functools.lru_cache(maxsize=1)
+def _users_files(_n_modules: int, _newest: str, _main: str | None) -> tuple[str, ...]:
+    """The same, looked for again only where the modules are others than the last time."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return [file for file in files if file is not None and file.endswith(".py") and is_users(file)][-FILES_MAX:]
+    return tuple(file for file in files if file is not None and file.endswith(".py") and is_users(file))[-FILES_MAX:]
 
 
 def readers_of(file: str) -> list[str]:
@@ -140,7 +165,7 @@ def root_name(node: ast.expr) -> str:
 
 def goes_back(loop: ast.For) -> bool:
     """Whether a loop goes over something from its end to its start."""
-    over = list(ast.walk(loop.iter))
+    over = nodes_in(loop.iter)
     calls = [one for one in over if isinstance(one, ast.Call)]
     steps = [one.step for one in over if isinstance(one, ast.Slice)]
     steps += [one.args[2] for one in calls if last_name(one) == "range" and len(one.args) > 2]
@@ -159,14 +184,14 @@ def assignments(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def names_in(node: ast.AST) -> Iterator[ast.Name]:
     """All names that stand in a piece of code."""
-    return (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    return (one for one in nodes_in(node) if isinstance(one, ast.Name))
 
 
 @functools.lru_cache(maxsize=FILES_KEPT)
 def functions_around(nodes: tuple[ast.AST, ...]) -> dict[int, ast.FunctionDef]:
     """The innermost function that each node of a file stands in, itself among its own, by the node's id."""
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
-    return {id(one): function for function in functions for one in ast.walk(function)}  # the innermost last
+    return {id(one): function for function in functions for one in nodes_in(function)}  # the innermost last
 
 
 def stored_names(node: _Store) -> set[str]:

@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, is_fit, is_users, source_at
 from gradwatch.protocol import Message
-from gradwatch.syntax import FILES_KEPT, last_name, nodes_of, parse, users_files
+from gradwatch.syntax import FILES_KEPT, last_name, nodes_in, nodes_of, parse, users_files
 from gradwatch.target import walk
 
 __all__ = ["TRACED_MAX", "Traced", "find_frozen", "find_outdated", "find_traced"]
@@ -369,7 +369,7 @@ def _local_names(node: ast.AST | None) -> set[str | None]:
     """What a function, or one within it, sets or is given."""
     names: set[str | None] = set()
     outer: set[str | None] = set()
-    for one in () if node is None else ast.walk(node):
+    for one in () if node is None else nodes_in(node):
         if isinstance(one, ast.arg):
             names.add(one.arg)
         elif isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
@@ -415,8 +415,8 @@ def _runs_at_each_step(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 def _asks_whether_made(test: ast.expr) -> bool:
     """``if self.w is None``, ``if not self.built``: what follows runs once on purpose."""
-    words = {last_name(one) for one in ast.walk(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))}
-    is_none = any(isinstance(one, (ast.Is, ast.IsNot)) for one in ast.walk(test))
+    words = {last_name(one) for one in nodes_in(test) if isinstance(one, (ast.Name, ast.Attribute, ast.Call))}
+    is_none = any(isinstance(one, (ast.Is, ast.IsNot)) for one in nodes_in(test))
     return is_none or bool(words & {"built", "hasattr"})
 
 
@@ -425,7 +425,7 @@ def _definitions(file: str) -> dict[tuple[str, int], ast.FunctionDef | ast.Lambd
     """A file's functions by their name and the line at which their code begins; decorators are part of it."""
     found: dict[tuple[str, int], ast.FunctionDef | ast.Lambda] = {}
     tree = parse(file)
-    for node in () if tree is None else ast.walk(tree):
+    for node in () if tree is None else nodes_in(tree):
         if isinstance(node, ast.Lambda):
             found.setdefault(("<lambda>", node.lineno), node)
         elif isinstance(node, ast.FunctionDef):

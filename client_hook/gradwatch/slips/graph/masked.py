@@ -16,7 +16,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import layer_of, source_at, source_of
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of
 
 __all__ = ["find_masked"]
 
@@ -88,7 +88,7 @@ def _tables_from_zero(files: Sequence[str]) -> Iterator[tuple[str, ast.Call]]:
             names = {one.id for size in sizes for one in names_in(size)}
             sizes += [one.value for one in nodes if isinstance(one, ast.Assign) and names & _names_of(one)]
             sizes += [one for node in nodes for one in _passed(node, names, nodes)]
-        within = [one for size in sizes for one in ast.walk(size)]
+        within = [one for size in sizes for one in nodes_in(size)]
         beside = {id(one) for node in nodes for one in _counting(node)}.union(map(id, within))
         if any(map(_adds_row, within)) and any(_adds(one) and id(one) not in beside for one in nodes):
             continue  # a table with a row more, and numbers that one is added to
@@ -119,15 +119,15 @@ def _adds_row(node: ast.AST) -> bool:
 
 
 def _calls_in(node: ast.AST) -> list[ast.Call]:
-    return [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    return [one for one in nodes_in(node) if isinstance(one, ast.Call)]
 
 
 def _counting(node: ast.AST) -> Iterator[ast.AST]:
     """What a line counts by, draws up to, or cuts at: no number of a word."""
     if isinstance(node, ast.Call) and last_name(node) in _DRAWING | _RANGES:
-        yield from (inner for one in node.args for inner in ast.walk(one))
+        yield from (inner for one in node.args for inner in nodes_in(one))
     elif isinstance(node, ast.Slice):
-        yield from ast.walk(node)
+        yield from nodes_in(node)
 
 
 def _names_of(node: ast.Assign) -> set[str]:
@@ -168,7 +168,7 @@ def _may_empty(node: ast.AST) -> bool:
         return not is_plain and (_is_zero(node.body) or _is_zero(node.orelse))
     if isinstance(node, ast.Assign):
         places = [one.slice for one in node.targets if isinstance(one, ast.Subscript)]
-        return _is_zero(node.value) and any(not any(map(_is_slice, ast.walk(one))) for one in places)
+        return _is_zero(node.value) and any(not any(map(_is_slice, nodes_in(one))) for one in places)
     if not isinstance(node, ast.Call):
         return False
     of = last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""

@@ -44,7 +44,7 @@ def find_aliased(files: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _in_scope(scope: _Scope, file: str) -> Iterator[tuple[ast.stmt, str, str, ast.stmt]]:
-    own = list(nodes_below(scope))
+    own = nodes_below(scope)
     assigned = [one for one in own if isinstance(one, ast.Assign) and isinstance(one.value, ast.Name)]
     writes = {_written(one) for one in own if isinstance(one, ast.stmt)}
     for node in assigned:

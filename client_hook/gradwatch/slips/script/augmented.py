@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from gradwatch.slips.script.flipped import find_flipped
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of
 
 __all__ = ["TURNING", "Turned", "find_turned"]
 
@@ -59,10 +59,10 @@ def _turned_in(file: str) -> Iterator[Turned]:
     made: dict[str, bool] = {}
     """Names of layers, and of the user's own functions of one thing, that turn; and whether they have a seed."""
     for node in nodes:
-        if isinstance(node, ast.Assign) and (inner := [one for one in ast.walk(node.value) if _turns(one)]):
+        if isinstance(node, ast.Assign) and (inner := [one for one in nodes_in(node.value) if _turns(one)]):
             made |= {target.id: any(map(_is_seeded, inner)) for target in node.targets if isinstance(target, ast.Name)}
     for name, helper in functions.items():
-        if len(helper.args.args) == 1 and (inner := [one for one in ast.walk(helper) if _turns(one)]):
+        if len(helper.args.args) == 1 and (inner := [one for one in nodes_in(helper) if _turns(one)]):
             made[name] = any(map(_is_seeded, inner))
     for call in nodes:
         if not (isinstance(call, ast.Call) and last_name(call) == "map" and call.args):
@@ -78,7 +78,7 @@ def _turned_by(file: str, function: ast.FunctionDef | ast.Lambda, made: Mapping[
     origins = _origins_in(function, names)
     turned: dict[str, ast.Call] = {}
     seeded: dict[str, bool] = {}
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         name = getattr(getattr(node, "func", None), "id", "")
         if isinstance(node, ast.Call) and node.args and (_turns(node) or name in made):
             both = _made_of(node.args[0], origins)
@@ -99,7 +99,7 @@ def _origins_in(function: ast.FunctionDef | ast.Lambda, names: Sequence[str]) ->
     Of a call that gives a pair the first is taken to be made of the first.
     """
     origins = {name: {name} for name in names}
-    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    nodes = [node for node in nodes_in(function) if isinstance(node, ast.Assign)]
     for node in sorted(nodes, key=lambda one: one.lineno):
         of = [_made_of(one, origins) for one in getattr(node.value, "elts", [node.value])]
         for target in node.targets:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import functions_around, last_name, nodes_of
+from gradwatch.syntax import functions_around, last_name, nodes_in, nodes_of
 
 __all__ = ["find_copied", "find_lost", "find_replaced"]
 
@@ -107,14 +107,14 @@ def find_copied(files: Sequence[str]) -> list[dict[str, Any]]:
 def _copies_each_step(block: ast.For | ast.While | ast.If | ast.FunctionDef, nodes: Sequence[ast.AST]) -> int | None:
     """The line of a block that copies a network behind each training step, the step and the copy under one roof."""
     copies = [(place, one) for place, node in enumerate(block.body) if (one := _copy(node)) is not None]
-    if not copies or (isinstance(block, ast.FunctionDef) and any(isinstance(one, LOOPS) for one in ast.walk(block))):
+    if not copies or (isinstance(block, ast.FunctionDef) and any(isinstance(one, LOOPS) for one in nodes_in(block))):
         return None
     functions = {} if isinstance(block, ast.FunctionDef) else _functions(nodes)
-    stored = {ast.unparse(to) for to, _ in _stores(list(ast.walk(block)))}
+    stored = {ast.unparse(to) for to, _ in _stores(nodes_in(block))}
     for place, (to, of) in copies:
         before = block.body[:place]
         steps = [one for one, node in enumerate(before) if _is_step(node, functions)]
-        between = [part for node in block.body[max(steps, default=0) + 1 : place] for part in ast.walk(node)]
+        between = [part for node in block.body[max(steps, default=0) + 1 : place] for part in nodes_in(node)]
         is_left = any(isinstance(one, (ast.Continue, ast.Break, ast.Return)) for one in between)
         is_left |= any(_trains_in_turns(node, functions) for node in before)
         is_copied = bool(steps) and not is_left and not {to, of} & stored and _trains(of, before, nodes)
@@ -144,7 +144,7 @@ def _functions(nodes: Sequence[ast.AST]) -> dict[str, list[ast.FunctionDef]]:
 
 def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]]) -> bool:
     """Whether a statement trains a network by one step, itself or by a function that has no loop."""
-    inner = list(ast.walk(node))
+    inner = nodes_in(node)
     if any(isinstance(one, LOOPS) for one in inner):
         return False
     reached = _reached(inner, functions)
@@ -154,16 +154,16 @@ def _is_step(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]])
 
 def _trains(network: str, block: Sequence[ast.stmt], nodes: Sequence[ast.AST]) -> bool:
     """Whether statements, or the functions that they call, ask for the weights of a network that are trained."""
-    called = _called(one for node in block for one in ast.walk(node))
+    called = _called(one for node in block for one in nodes_in(node))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in called]
-    asked = [one for node in (*block, *functions) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    asked = [one for node in (*block, *functions) for one in nodes_in(node) if isinstance(one, ast.Attribute)]
     of = network.rpartition(".")[2]  # an object has another name within its own methods
     return any(one.attr in TRAINED | FITTING and last_name(one.value) == of for one in asked)
 
 
 def _trains_in_turns(node: ast.stmt, functions: Mapping[str, Sequence[ast.FunctionDef]]) -> bool:
     """Whether a statement has a loop in which something is trained: then what is behind it is done more rarely."""
-    looped = [one for loop in ast.walk(node) if isinstance(loop, LOOPS) for one in ast.walk(loop)]
+    looped = [one for loop in nodes_in(node) if isinstance(loop, LOOPS) for one in nodes_in(loop)]
     return not STEPPING.isdisjoint(_called(_reached(looped, functions)))
 
 
@@ -174,17 +174,17 @@ def _called(nodes: Iterable[ast.AST]) -> set[str]:
 def _reached(nodes: Sequence[ast.AST], functions: Mapping[str, Sequence[ast.FunctionDef]]) -> list[ast.AST]:
     """Nodes, and those of the functions that they call."""
     bodies = [function for name in _called(nodes) for function in functions.get(name, ())]
-    return [*nodes, *(one for body in bodies for one in ast.walk(body))]
+    return [*nodes, *(one for body in bodies for one in nodes_in(body))]
 
 
 def _is_bootstrapped(network: str, scope: ast.AST) -> bool:
     """Whether a function or loop adds a multiple of the largest value that a network gives to something."""
     if not isinstance(scope, (ast.For, ast.While, ast.FunctionDef)):
         return False
-    inner = list(ast.walk(scope))
+    inner = nodes_in(scope)
     made, largest = set[str](), set[str]()
     for to, value in _stores(inner) if any(_is_asked(one, network) for one in inner) else ():
-        known = () if value is None else tuple(ast.walk(value))
+        known = () if value is None else nodes_in(value)
         is_of = any(_is_asked(one, network) or _is_named(one, made) for one in known)
         made |= {ast.unparse(to)} if is_of else set()
         largest |= (
@@ -194,7 +194,7 @@ def _is_bootstrapped(network: str, scope: ast.AST) -> bool:
         for part in (
             part for part in (one.left, one.right) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult)
         ):
-            known = tuple(ast.walk(part))
+            known = nodes_in(part)
             is_of = any(_is_asked(node, network) or _is_named(node, made) for node in known)
             if is_of and any(_is_largest(node) or _is_named(node, largest) for node in known):
                 return True
@@ -259,7 +259,7 @@ class _File:
         }
         self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
         rare = (node for node in self._nodes if isinstance(node, ast.If) and _is_of_turns(node.test))
-        self._rare = {id(one) for node in rare for one in ast.walk(node)}
+        self._rare = {id(one) for node in rare for one in nodes_in(node)}
         self._stored: dict[str, list[ast.expr | None]] = defaultdict(list)
         for to, value in _stores(self._nodes):
             self._stored[ast.unparse(to)].append(value)
@@ -273,7 +273,7 @@ class _File:
 
     def _assigned(self, loop: ast.For, given: Given) -> Iterator[tuple[int, float]]:
         owners = self._owners(loop.target, loop.iter, given)
-        calls = (one for part in loop.body for one in ast.walk(part) if isinstance(one, ast.Call))
+        calls = (one for part in loop.body for one in nodes_in(part) if isinstance(one, ast.Call))
         for call in calls if owners else ():
             to = call.func.value if isinstance(call.func, ast.Attribute) else None
             name, method = (to.id if isinstance(to, ast.Name) else ""), last_name(call)
@@ -388,7 +388,7 @@ class _File:
             of = call.func.value if isinstance(call.func, ast.Attribute) else None
             if last_name(call) in FITTING and of is not None and ast.dump(of) == network:
                 return True
-            parts = [node for part in call.args for node in ast.walk(part)] if last_name(call) in TRAINING else []
+            parts = [node for part in call.args for node in nodes_in(part)] if last_name(call) in TRAINING else []
             named = [self._resolve(one, {}) if isinstance(one, ast.Name) else one for one in parts]
             trained = (one for one in named if isinstance(one, ast.Attribute) and one.attr in TRAINED)
             if any(ast.dump(one.value) == network for one in trained):
@@ -398,7 +398,7 @@ class _File:
 
 def _is_of_turns(test: ast.expr) -> bool:
     """Whether a condition holds in one of so many turns: what is done so rarely may well replace a network."""
-    return any(isinstance(one, ast.Mod) for one in ast.walk(test))
+    return any(isinstance(one, ast.Mod) for one in nodes_in(test))
 
 
 def _is_loop(node: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.origin import source_at
 from gradwatch.slips.script.backbones import PREPARE, made_in
-from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_of, stored_names
+from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_in, nodes_of, stored_names
 
 __all__ = ["find_bgr"]
 
@@ -124,10 +124,10 @@ def _is_predicted(file: str, call: ast.Call) -> bool:
     """Whether what a call reads is made into what `predict` is asked for, in the same function."""
     nodes = nodes_of(file)
     around: Any = functions_around(nodes).get(id(call)) or nodes[0]
-    own = list(nodes_below(around))
+    own = nodes_below(around)
     made: set[str] = set()
     for node in sorted((one for one in own if isinstance(one, ast.Assign)), key=lambda one: one.lineno):
-        if any(one is call for one in ast.walk(node.value)) or any(one.id in made for one in names_in(node.value)):
+        if any(one is call for one in nodes_in(node.value)) or any(one.id in made for one in names_in(node.value)):
             made |= stored_names(node)
     asked = [one for one in own if isinstance(one, ast.Call) and last_name(one) in ("predict", "predict_on_batch")]
     return any(one.id in made for part in asked for given in part.args[:1] for one in names_in(given))

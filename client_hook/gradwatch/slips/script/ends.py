@@ -22,6 +22,7 @@ from gradwatch.syntax import (
     last_name,
     names_in,
     nodes_below,
+    nodes_in,
     nodes_of,
     root_name,
     stored_names,
@@ -75,7 +76,7 @@ def _bootstrapped(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
 
 
 def _in_scope(scope: ast.FunctionDef | ast.For, known: Stores) -> Iterator[tuple[int, str]]:
-    inner = [one for part in scope.body for one in ast.walk(part)]
+    inner = [one for part in scope.body for one in nodes_in(part)]
     read = {one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
     stores = _stores([scope, *inner])
     ends = {one: held for one, held in stores.items() if END.search(one) and one not in read and one[0] != "_"}
@@ -95,7 +96,7 @@ def _in_scope(scope: ast.FunctionDef | ast.For, known: Stores) -> Iterator[tuple
 def _counted_on(nodes: tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
     """Sums of a reward and the discounted sum behind it, where a list keeps ends of episodes and nothing reads it."""
     for scope in (nodes[0], *(one for one in nodes if isinstance(one, ast.FunctionDef))):
-        inner = list(nodes_below(scope))
+        inner = nodes_below(scope)
         kept = dict(filter(None, map(_kept, inner)))
         loads = [one.id for one in inner if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
         for node in inner:
@@ -121,7 +122,7 @@ def _sums_behind(nodes: Iterable[ast.AST], rewards: set[str]) -> Iterator[int]:
     """The lines of ``sum = reward + discount * sum``, of what these lists hold, in a loop that goes back."""
     for loop in (one for one in nodes if isinstance(one, ast.For) and goes_back(one)):
         own = rewards | ({one.id for one in names_in(loop.target)} if rewards & set(_names(loop.iter)) else set())
-        for node in (one for one in ast.walk(loop) if isinstance(one, ast.Assign)):
+        for node in (one for one in nodes_in(loop) if isinstance(one, ast.Assign)):
             value, names = node.value, stored_names(node)
             if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
                 continue
@@ -184,9 +185,9 @@ def _is_discounted(node: ast.expr, states: set[str], stores: Stores) -> bool:
 
 def _is_value(node: ast.expr, states: set[str], stores: Stores, depth: int) -> bool:
     """Whether a value is picked of what a call, of no package, makes of one of these names."""
-    if any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in ast.walk(node)):
+    if any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in nodes_in(node)):
         return False  # it may be masked
-    for call in (one for one in ast.walk(node) if isinstance(one, ast.Call)):
+    for call in (one for one in nodes_in(node) if isinstance(one, ast.Call)):
         given = {one.id for part in call.args for one in names_in(part)}
         of = {one.id for name in given for _, value in stores.get(name, ()) for one in names_in(value)}
         if (given | of) & states and root_name(call.func) not in PACKAGES:
@@ -198,7 +199,7 @@ def _is_value(node: ast.expr, states: set[str], stores: Stores, depth: int) -> b
 
 
 def _asks(node: ast.expr) -> bool:
-    return any(isinstance(one, (ast.BinOp, ast.IfExp)) for one in ast.walk(node))
+    return any(isinstance(one, (ast.BinOp, ast.IfExp)) for one in nodes_in(node))
 
 
 def _asks_for_none(node: ast.AST) -> bool:
@@ -218,7 +219,7 @@ def _is_endless(nodes: Sequence[ast.AST]) -> bool:
         return True
     steps = [one for one in nodes if isinstance(one, ast.FunctionDef) and one.name == "step"]
     given: list[ast.expr] = []
-    for node in (node for step in steps for node in ast.walk(step)):
+    for node in (node for step in steps for node in nodes_in(step)):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) > 2:
             given.append(node.value.elts[2])
         elif isinstance(node, ast.Assign) and any(END.search(last_name(to)) for to in node.targets):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of
 
 __all__ = ["find_explored"]
 
@@ -133,7 +133,7 @@ class _Names:
         """Whether a chance is multiplied by less than 1, or anything above 0 is taken from it, and nothing else."""
         ways = [self._is_less(one.op, one.value) for one in self._changed[chance]]
         for value in self._given[chance]:
-            changes = [one for one in ast.walk(value) if isinstance(one, ast.BinOp) and last_name(one.left) == chance]
+            changes = [one for one in nodes_in(value) if isinstance(one, ast.BinOp) and last_name(one.left) == chance]
             ways += [self._is_less(one.op, one.right) for one in changes]
         return bool(ways) and all(ways)
 
@@ -177,7 +177,7 @@ class _Names:
 
 
 def _has(value: ast.expr, name: str) -> bool:
-    return any(isinstance(one, (ast.Attribute, ast.Name)) and last_name(one) == name for one in ast.walk(value))
+    return any(isinstance(one, (ast.Attribute, ast.Name)) and last_name(one) == name for one in nodes_in(value))
 
 
 def _chance(test: ast.expr) -> tuple[str, bool] | None:
@@ -205,4 +205,4 @@ def _choice(
 
 
 def _calls(names: frozenset[str], block: Sequence[ast.AST]) -> bool:
-    return any(isinstance(one, ast.Call) and last_name(one) in names for node in block for one in ast.walk(node))
+    return any(isinstance(one, ast.Call) and last_name(one) in names for node in block for one in nodes_in(node))

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, frames_of, locals_of, running_fit, source_at
-from gradwatch.syntax import FILES_KEPT, functions_around, last_name, names_in, nodes_of
+from gradwatch.syntax import FILES_KEPT, functions_around, last_name, names_in, nodes_in, nodes_of
 
 __all__ = [
     "CALLS_MAX",
@@ -129,7 +129,7 @@ def slip_by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: 
     trained = trained_on(file) if len(lines) > 1 else []
     if any(map(is_so, trained)):
         made = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and _gives(node, trained, file)]
-        lines = [call for call in lines if any(call is part for node in made for part in ast.walk(node.value))]
+        lines = [call for call in lines if any(call is part for node in made for part in nodes_in(node.value))]
     if len(lines) == 1 and any(map(is_so, data_sets_held())):
         func: Any = lines[0].func
         yield data_slip(file, func.end_lineno, **known)
@@ -220,7 +220,7 @@ class Calls:
 
     def turns(self, function: ast.FunctionDef) -> bool:
         """Whether a function gives anything's axes another order, as it should."""
-        return any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in ast.walk(function))
+        return any(isinstance(one, ast.Call) and last_name(one) in TURNING for one in nodes_in(function))
 
     def find(self, name: str, node: ast.AST, frame: Any, depth: int = CALLS_MAX) -> Any:
         """What running code holds by a name that stands within a function, through the calls that give it an argument.

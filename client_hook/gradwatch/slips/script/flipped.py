@@ -7,10 +7,20 @@ are: a turned copy beside the images, or a draw that decides. Whatever else is t
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import assigned_before, assignments, functions_around, last_name, nodes_of
+from gradwatch.syntax import (
+    FILES_KEPT,
+    assigned_before,
+    assignments,
+    functions_around,
+    last_name,
+    names_in,
+    nodes_in,
+    nodes_of,
+)
 
 __all__ = ["find_flipped"]
 
@@ -59,7 +69,7 @@ def _turns_in(file: str) -> list[_Turn]:
     """All that turns an array, those within a function of one thing where that is called."""
     nodes = nodes_of(file)
     around = functions_around(nodes)
-    statements = {id(one): node for node in nodes if isinstance(node, ast.stmt) for one in ast.walk(node)}
+    statements = {id(one): node for node in nodes if isinstance(node, ast.stmt) for one in nodes_in(node)}
     helpers: set[str] = set()
     found: list[_Turn] = []
     for node in nodes:
@@ -104,14 +114,14 @@ def _is_reversed(axis: ast.expr) -> bool:
 def _is_helper(function: ast.FunctionDef, root: str) -> bool:
     """Whether a function draws, turns its first argument or what was made of it, and gives one thing."""
     arguments = [one.arg for one in function.args.args if one.arg != "self"]
-    given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+    given = [one.value for one in nodes_in(function) if isinstance(one, ast.Return) and one.value is not None]
     is_one = bool(given) and not any(isinstance(one, ast.Tuple) for one in given)
-    return is_one and arguments[:1] == [root] and any(map(_is_draw, ast.walk(function)))
+    return is_one and arguments[:1] == [root] and any(map(_is_draw, nodes_in(function)))
 
 
 def _taken_in(statement: ast.stmt) -> dict[str, ast.expr]:
     """What each name of a comprehension, or of a loop, is taken of."""
-    parts = [one for one in ast.walk(statement) if isinstance(one, (ast.comprehension, ast.For))]
+    parts = [one for one in nodes_in(statement) if isinstance(one, (ast.comprehension, ast.For))]
     return {one.target.id: one.iter for one in parts if isinstance(one.target, ast.Name)}
 
 
@@ -151,7 +161,7 @@ def _laid_with(turn: _Turn, file: str) -> list[ast.Call]:
     for call in calls:
         parts = _parts_of(call)
         plain = [one for one in parts if isinstance(one, ast.Name) and one.id == turn.root]
-        turned = [one for one in parts if any(part is turn.node for part in ast.walk(_made_of(one, file)))]
+        turned = [one for one in parts if any(part is turn.node for part in nodes_in(_made_of(one, file)))]
         if len(plain) == 1 and len(turned) + 1 == len(parts):
             found.append(call)
     return found
@@ -182,7 +192,7 @@ def _partners(turn: _Turn, root: str, file: str) -> set[str]:
     if not _is_drawn(turn, file):
         return set()
     function = functions_around(nodes_of(file)).get(id(turn.node))
-    nodes = list(ast.walk(function)) if function is not None else list(nodes_of(file))
+    nodes = nodes_in(function) if function is not None else nodes_of(file)
     parts = _named_in(nodes)
     found: set[str] = set()
     for one, other in _pairs_in(nodes):
@@ -198,24 +208,26 @@ def _is_drawn(turn: _Turn, file: str) -> bool:
     nodes = nodes_of(file)
     tests = [node.test for node in nodes if isinstance(node, ast.If) and any(one is turn.node for one in _body(node))]
     ways = [*tests, turn.statement]
-    drawn = {
-        name.id
-        for node in nodes
-        if isinstance(node, ast.Assign) and any(map(_is_draw, ast.walk(node.value)))
-        for to in node.targets
-        for name in ast.walk(to)
-        if isinstance(name, ast.Name)
-    }
-    names = (one.id for way in ways for one in ast.walk(way) if isinstance(one, ast.Name))
+    drawn, helpers = _drawn_in(file)
+    names = (one.id for way in ways for one in nodes_in(way) if isinstance(one, ast.Name))
     is_by_name = any(name in drawn - {turn.root} for name in names)
-    is_by_draw = any(map(_is_draw, (one for way in ways for one in ast.walk(way))))
-    helpers = {node.name for node in nodes if isinstance(node, ast.FunctionDef) and any(map(_is_draw, ast.walk(node)))}
+    is_by_draw = any(map(_is_draw, (one for way in ways for one in nodes_in(way))))
     is_by_helper = isinstance(turn.node, ast.Call) and last_name(turn.node) in helpers
     return is_by_name or is_by_draw or is_by_helper
 
 
+@functools.lru_cache(maxsize=FILES_KEPT)
+def _drawn_in(file: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that are given what a draw gives, and those of the functions that draw."""
+    nodes = nodes_of(file)
+    assigned = [node for node in nodes if isinstance(node, ast.Assign) and any(map(_is_draw, nodes_in(node.value)))]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    drawn = {name.id for node in assigned for to in node.targets for name in names_in(to)}
+    return frozenset(drawn), frozenset(one.name for one in functions if any(map(_is_draw, nodes_in(one))))
+
+
 def _body(node: ast.If) -> Iterator[ast.AST]:
-    return (one for part in (*node.body, *node.orelse) for one in ast.walk(part))
+    return (one for part in (*node.body, *node.orelse) for one in nodes_in(part))
 
 
 def _named_in(nodes: Sequence[ast.AST]) -> dict[str, str]:

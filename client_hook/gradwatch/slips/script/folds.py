@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, is_taped, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import assigned_before, is_taped, last_name, names_in, nodes_in, nodes_of, stored_names
 
 __all__ = ["find_folds"]
 
@@ -60,7 +60,7 @@ def _of_folds(loop: ast.For, file: str) -> Iterator[tuple[str, int, str]]:
     pair = _parts_of(loop, file)
     if pair is None:
         return
-    nodes = [node for one in loop.body for node in ast.walk(one)]
+    nodes = [node for one in loop.body for node in nodes_in(one)]
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     is_one = any(isinstance(one, ast.Break) for one in nodes)  # the first fold alone
     is_meant = FEW.search(pair[1].lower()) is not None  # who learns of few labels trains on the smaller part
@@ -143,13 +143,13 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
     if not is_range or not isinstance(loop.target, ast.Name) or "epoch" not in loop.target.id.lower():
         return
     made = {name: one for one in loop.body if isinstance(one, ast.Assign) for name in stored_names(one)}
-    calls = [node for one in loop.body for node in ast.walk(one) if isinstance(node, ast.Call)]
+    calls = [node for one in loop.body for node in nodes_in(one) if isinstance(node, ast.Call)]
     if any("weights" in last_name(call) or "load" in last_name(call) for call in calls):
         return
     trained = {ast.unparse(call.func) for call in calls if TRAINING.search(last_name(call))}
     if len(trained) > 1:  # one is trained on, and looked at by another one that is made for it
         return
-    nodes = [node for one in loop.body for node in ast.walk(one)]
+    nodes = [node for one in loop.body for node in nodes_in(one)]
     inner = [one.iter for one in nodes if isinstance(one, ast.For)]
     if any(one.id == loop.target.id for over in inner for one in names_in(over)):  # how many epochs, and none of them
         return
@@ -171,7 +171,7 @@ def _of_epochs(loop: ast.For) -> Iterator[tuple[str, int, str]]:
 
 def _in_turns(loop: ast.For, made: Mapping[str, ast.Assign]) -> Iterator[tuple[str, int, str]]:
     """The models that each turn makes, and trains by a tape of its own."""
-    nodes = [node for one in loop.body for node in ast.walk(one)]
+    nodes = [node for one in loop.body for node in nodes_in(one)]
     is_left = any(isinstance(one, ast.Break) for one in loop.body)
     asked = [one.value for one in nodes if isinstance(one, ast.Attribute) and one.attr in TRAINED]
     for name in dict.fromkeys(one.id for one in asked if isinstance(one, ast.Name) and one.id in made):
@@ -190,7 +190,7 @@ def _is_of_object(node: ast.expr) -> bool:
 
 def _feeds(call: ast.Call, name: str, loop: ast.For) -> bool:
     """Whether what a model predicts is learned in the next turn, as a student's labels are."""
-    nodes = [node for one in loop.body for node in ast.walk(one)]
+    nodes = [node for one in loop.body for node in nodes_in(one)]
     made = [one for one in nodes if isinstance(one, ast.Assign) and any(n.id == name for n in names_in(one.value))]
     given = {one.id for part in (*call.args, *(k.value for k in call.keywords)) for one in names_in(part)}
     return any(given & stored_names(one) for one in made)
@@ -205,7 +205,7 @@ def _recompiles(loop: ast.For, name: str, calls: Sequence[ast.Call]) -> bool:
     """Whether each turn compiles a model again, with a new optimizer of the same kind, and changes nothing of it."""
     compiled = [one for one in calls if last_name(one) == "compile"]
     own = [one.value for one in loop.body if isinstance(one, ast.Expr)]
-    nodes = [node for one in loop.body for node in ast.walk(one)]
+    nodes = [node for one in loop.body for node in nodes_in(one)]
     is_changed = any(isinstance(one, ast.Attribute) and not isinstance(one.ctx, ast.Load) for one in nodes)
     if len(compiled) != 1 or compiled[0] not in own or is_changed or sum(last_name(one) == "fit" for one in calls) > 1:
         return False

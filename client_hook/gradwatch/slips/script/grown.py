@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from gradwatch.origin import source_at
 from gradwatch.slips.script.returns import outer_names
-from gradwatch.syntax import functions_around, goes_back, last_name, nodes_of
+from gradwatch.syntax import functions_around, goes_back, last_name, nodes_in, nodes_of
 
 __all__ = ["find_grown"]
 
@@ -49,7 +49,7 @@ def find_grown(files: Sequence[str]) -> list[dict[str, Any]]:
 
 def _sums_from_end(loop: ast.For) -> bool:
     """Whether a loop goes from a list's end to its start, adds up, and begins anew nowhere."""
-    inner = [one for part in loop.body for one in ast.walk(part)]
+    inner = [one for part in loop.body for one in nodes_in(part)]
     is_open = not any(isinstance(one, (ast.If, ast.IfExp, ast.Compare)) for one in inner)
     sums = [one for one in loop.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.BinOp)]
     is_sum = any(_discounts(one.value, one.targets[0]) for one in sums)
@@ -149,9 +149,9 @@ def _grows_as_name(text: str, use: ast.AST, nodes: Sequence[ast.AST]) -> bool:
     if len(begins) != 1 or not appends or around.get(id(begins[0])) is not around.get(id(use)):
         return False
     for loop in (node for node in nodes if isinstance(node, LOOPS)):
-        inner = {id(one) for one in ast.walk(loop)}
+        inner = {id(one) for one in nodes_in(loop)}
         within = [
-            one for part in ast.walk(loop) if isinstance(part, LOOPS) and part is not loop for one in ast.walk(part)
+            one for part in nodes_in(loop) if isinstance(part, LOOPS) and part is not loop for one in nodes_in(part)
         ]
         ids = {id(one) for one in within}
         if id(use) in inner and id(begins[0]) not in inner and all(id(one) in ids for one in appends):
@@ -172,7 +172,7 @@ def _grows_as_attribute(text: str, use: ast.AST, nodes: Sequence[ast.AST], files
     owners = {
         node.name
         for node in nodes
-        if isinstance(node, ast.ClassDef) and any(one is maker for one in ast.walk(node) for maker in makers)
+        if isinstance(node, ast.ClassDef) and any(one is maker for one in nodes_in(node) for maker in makers)
     }
     return _is_made_once(owners, [one for file in files for one in nodes_of(file)])
 
@@ -185,6 +185,6 @@ def _is_made_once(owners: set[str], nodes: Sequence[ast.AST]) -> bool:
     bases = {id(base) for one in classes for base in one.bases}
     named = [one for one in nodes if isinstance(one, (ast.Attribute, ast.Name)) and last_name(one) in owners]
     turned = [node for node in nodes if isinstance(node, TURNS)]
-    looped = {id(one) for node in turned for one in ast.walk(node)}
+    looped = {id(one) for node in turned for one in nodes_in(node)}
     is_handed_on = any(id(one) not in made | bases and isinstance(one.ctx, ast.Load) for one in named)
     return bool(made) and not made & looped and not is_handed_on

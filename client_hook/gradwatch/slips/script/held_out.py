@@ -16,7 +16,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gradwatch.origin import running_fit, source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of
 
 __all__ = ["find_held_out"]
 
@@ -343,6 +343,6 @@ def _names_at(fit: _Fit, place: int) -> list[str]:
 def _is_part_by_line(fit: _Fit) -> bool:
     """Whether the line itself validates with a part of what it trains on, which is meant."""
     return any(
-        ast.unparse(own) in {ast.unparse(node) for node in ast.walk(held) if isinstance(node, ast.expr)}
+        ast.unparse(own) in {ast.unparse(node) for node in nodes_in(held) if isinstance(node, ast.expr)}
         for own, held in _given_at(fit)[:1]
     )

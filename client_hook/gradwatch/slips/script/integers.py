@@ -30,7 +30,7 @@ from gradwatch.slips.script.fed import (
     subject_of,
     type_named,
 )
-from gradwatch.syntax import last_name, nodes_of, stored_names
+from gradwatch.syntax import last_name, nodes_in, nodes_of, stored_names
 from gradwatch.target import is_of_keras
 
 __all__ = ["find_integers"]
@@ -91,7 +91,7 @@ def _given_to(name: str, function: ast.FunctionDef | None, calls: Calls) -> str 
     given = None if function is None else calls.given(name, function)
     if function is None or given is None:
         return None
-    inner = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    inner = (node for node in nodes_in(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     if any(node.id == name for node in inner):
         return ""
     return next((own for one in given if (own := array_name(one)) is not None), "")

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import free_in, functions_around, last_name, names_in, nodes_below, nodes_of, stored_names
+from gradwatch.syntax import (
+    free_in,
+    functions_around,
+    last_name,
+    names_in,
+    nodes_below,
+    nodes_in,
+    nodes_of,
+    stored_names,
+)
 
 __all__ = ["find_late"]
 
@@ -55,7 +64,7 @@ def _functions_of(loop: ast.ListComp | ast.DictComp | ast.For) -> Iterator[ast.L
     if not isinstance(loop, ast.For):
         yield from _held_by(loop.elt if isinstance(loop, ast.ListComp) else loop.value)
         return
-    inner = [one for part in loop.body for one in ast.walk(part)]
+    inner = [one for part in loop.body for one in nodes_in(part)]
     if any(isinstance(one, ast.Call) and last_name(one) in TRAINING for one in inner):
         return
     own = {name for one in inner if isinstance(one, (ast.Assign, ast.For)) for name in _names_of(one)}

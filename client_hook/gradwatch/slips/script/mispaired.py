@@ -14,7 +14,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import FILES_KEPT, assigned_before, functions_around, last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import (
+    FILES_KEPT,
+    assigned_before,
+    functions_around,
+    last_name,
+    names_in,
+    nodes_in,
+    nodes_of,
+    stored_names,
+)
 
 __all__ = ["find_mispaired"]
 
@@ -215,7 +224,7 @@ def _noisy_in(file: str) -> dict[str, _Noisy]:
 def _behind(node: ast.expr, file: str) -> Iterator[ast.Call]:
     """The calls in an expression, and in what its names were given."""
     parts = [node, *(one for name in names_in(node) if (one := assigned_before(name, file)) is not None)]
-    return (one for part in parts for one in ast.walk(part) if isinstance(one, ast.Call))
+    return (one for part in parts for one in nodes_in(part) if isinstance(one, ast.Call))
 
 
 def _of_noise(pairs: Sequence[_Pair], noisy: dict[str, _Noisy], file: str) -> Iterator[dict[str, Any]]:
@@ -258,4 +267,4 @@ def _is_wanted(noisy: dict[str, _Noisy], file: str) -> bool:
 
 
 def _is_drawn(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) and last_name(one) in DRAWS for one in ast.walk(node))
+    return any(isinstance(one, ast.Call) and last_name(one) in DRAWS for one in nodes_in(node))

@@ -16,7 +16,7 @@ import keras
 
 from gradwatch import legacy
 from gradwatch.origin import is_users, source_at
-from gradwatch.syntax import nodes_of
+from gradwatch.syntax import nodes_in, nodes_of
 from gradwatch.target import file_of, parts_within, path_of, walk
 
 __all__ = ["find_outside", "outside_layers"]
@@ -60,7 +60,7 @@ def _find_setter(layer: Any, name: str) -> dict[str, Any] | None:
         if not file or not is_users(file):
             continue
         classes = [one for one in nodes_of(file) if isinstance(one, ast.ClassDef) and one.name == cls.__name__]
-        within = (one for node in classes for one in ast.walk(node) if isinstance(one, ast.Attribute))
+        within = (one for node in classes for one in nodes_in(node) if isinstance(one, ast.Attribute))
         lines = [one.lineno for one in within if one.attr == name and isinstance(one.ctx, ast.Store)]
         if lines:
             return source_at([(file, lines[0])])

@@ -31,7 +31,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     subject_of,
 )
-from gradwatch.syntax import assignments, last_name, names_in, nodes_of
+from gradwatch.syntax import assignments, last_name, names_in, nodes_in, nodes_of
 from gradwatch.target import has_keras_losses, has_keras_step, losses_of
 
 __all__ = ["find_parted"]
@@ -123,8 +123,8 @@ def _moved_by(node: ast.AST, orders: Set[str]) -> str | None:
 def _moved_within(file: str) -> Iterator[dict[str, Any]]:
     """The lines by which a data set of the user's own puts what it gives as pairs into two random orders."""
     for made in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
-        pairs = {pair for node in ast.walk(made) if isinstance(node, ast.Return) and (pair := _parts_of_self(node))}
-        for function in (node for node in ast.walk(made) if isinstance(node, ast.FunctionDef)):
+        pairs = {pair for node in nodes_in(made) if isinstance(node, ast.Return) and (pair := _parts_of_self(node))}
+        for function in (node for node in nodes_in(made) if isinstance(node, ast.FunctionDef)):
             moves = [(i, *move) for i, node in enumerate(function.body) if (move := _moved_of_self(node)) is not None]
             for (first, one, by), (second, other, by_other) in itertools.combinations(moves, 2):
                 seeds = any(_may_seed(node, by) for node in function.body[first + 1 : second])
@@ -145,7 +145,7 @@ def _moved_of_self(node: ast.stmt) -> tuple[str, str] | None:
     if name is None or not isinstance(call.func, ast.Attribute):
         return None
     by = call.func.value
-    return None if any(isinstance(part, ast.Call) for part in ast.walk(by)) else (name, ast.unparse(by))
+    return None if any(isinstance(part, ast.Call) for part in nodes_in(by)) else (name, ast.unparse(by))
 
 
 def _of_self(node: ast.expr) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of, stored_names
 
 __all__ = ["Refit", "find_refitted", "find_renumbered"]
 
@@ -88,7 +88,7 @@ def _with_parts(names: set[str], file: str) -> set[str]:
     found = set(names)
     for node in nodes_of(file):
         value = node.value if isinstance(node, ast.Assign) and names & stored_names(node) else None
-        calls = [] if value is None else [one for one in ast.walk(value) if isinstance(one, ast.Call)]
+        calls = [] if value is None else [one for one in nodes_in(value) if isinstance(one, ast.Call)]
         slices = [one for one in calls if last_name(one) == "from_tensor_slices"]
         if isinstance(value, ast.Tuple) and isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple):
             slices = [ast.Call(ast.Name(""), [value], [])]
@@ -98,11 +98,11 @@ def _with_parts(names: set[str], file: str) -> set[str]:
 
 def _fits(value: ast.expr) -> bool:
     """Whether an expression is made of an array and of what is measured, or fitted, of the same one."""
-    for call in (node for node in ast.walk(value) if isinstance(node, ast.Call)):
+    for call in (node for node in nodes_in(value) if isinstance(node, ast.Call)):
         is_inverse = last_name(call) == "unique" and any(one.arg == "return_inverse" for one in call.keywords)
         if last_name(call) in FITTING or is_inverse:
             return True
-    return any(_is_scaled(node) for node in ast.walk(value))
+    return any(_is_scaled(node) for node in nodes_in(value))
 
 
 def _is_scaled(node: ast.AST) -> bool:
@@ -115,14 +115,14 @@ def _is_scaled(node: ast.AST) -> bool:
 
 
 def _measured(node: ast.expr) -> list[ast.Call]:
-    return [one for one in ast.walk(node) if isinstance(one, ast.Call) and last_name(one) in MEASURES]
+    return [one for one in nodes_in(node) if isinstance(one, ast.Call) and last_name(one) in MEASURES]
 
 
 def _is_of_all(call: ast.Call) -> bool:
     """Whether a measure is taken over the samples, and not of each."""
     is_method = isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") not in PACKAGES
     given = [*call.args[0 if is_method else 1 :], *(one.value for one in call.keywords if one.arg == "axis")]
-    axes = [one for part in given for one in ast.walk(part) if isinstance(one, (ast.Constant, ast.UnaryOp))]
+    axes = [one for part in given for one in nodes_in(part) if isinstance(one, (ast.Constant, ast.UnaryOp))]
     first = axes[0] if axes else None
     return first is None or (isinstance(first, ast.Constant) and first.value in (0, None))
 
@@ -146,7 +146,7 @@ def _arrays(assigned: Sequence[ast.Assign]) -> set[str]:
 
 def _is_index(value: ast.expr) -> bool:
     """Whether an expression gives each of some classes a number."""
-    calls = {last_name(one) for one in ast.walk(value) if isinstance(one, ast.Call)}
+    calls = {last_name(one) for one in nodes_in(value) if isinstance(one, ast.Call)}
     return isinstance(value, ast.DictComp) and "enumerate" in calls and bool(calls & {"set", "unique"})
 
 
@@ -157,7 +157,7 @@ def _prepares_both(function: ast.FunctionDef, fed: _Fed, file: str) -> bool:
 
 def _fitted_within(function: ast.FunctionDef) -> Iterator[ast.expr]:
     """What a function fits to its own arguments."""
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         value = node.value if isinstance(node, (ast.Assign, ast.Return)) else None
         if value is not None and (_fits(value) or _is_index(value)):
             yield value

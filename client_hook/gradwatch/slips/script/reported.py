@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import is_taped, last_name, names_in, nodes_below, nodes_of, stored_names
+from gradwatch.syntax import is_taped, last_name, names_in, nodes_below, nodes_in, nodes_of, stored_names
 
 __all__ = ["find_reported"]
 
@@ -91,13 +91,13 @@ class _Step(NamedTuple):
 def _step_of(scope: ast.AST, file: str) -> _Step | None:
     if not isinstance(scope, (ast.FunctionDef, ast.Module)):
         return None
-    own = list(nodes_below(scope))
+    own = nodes_below(scope)
     blocks = [node for node in own if is_taped(node)]
     calls = [node for node in own if isinstance(node, ast.Call)]
     seeds = [one for call in calls if last_name(call) in SEEDING for one in _seed(call)]
     if not blocks or not seeds or not any(last_name(call) in APPLYING for call in calls):
         return None
-    if any(isinstance(node, (ast.Lambda, ast.Yield)) for one in seeds for node in ast.walk(one)):
+    if any(isinstance(node, (ast.Lambda, ast.Yield)) for one in seeds for node in nodes_in(one)):
         return None
     taped = [one for block in blocks for one in nodes_below(block) if isinstance(one, ast.Assign)]
     terms = {term.name: term for one in taped if len(one.targets) == 1 for term in _terms_in(one, own, file)}
@@ -112,7 +112,7 @@ def _terms_in(node: ast.Assign, own: Sequence[ast.AST], file: str) -> Iterator[_
     if not isinstance(to, ast.Tuple) or not isinstance(node.value, ast.Call):
         return
     made = [one for one in nodes_of(file) if isinstance(one, ast.FunctionDef) and one.name == last_name(node.value)]
-    inner = list(nodes_below(made[0])) if len(made) == 1 else []
+    inner = nodes_below(made[0]) if len(made) == 1 else []
     returned = [one.value.elts for one in inner if isinstance(one, ast.Return) and isinstance(one.value, ast.Tuple)]
     if len(returned) != 1 or len(returned[0]) != len(to.elts):
         return
@@ -140,7 +140,7 @@ def _made_of(seeds: Sequence[ast.expr], own: Sequence[ast.AST]) -> set[str]:
     found, pending = set[str](), list[ast.AST](seeds)
     while pending:
         value = pending.pop()
-        found |= {ast.unparse(one) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
+        found |= {ast.unparse(one) for one in nodes_in(value) if isinstance(one, ast.Attribute)}
         new = {one.id for one in names_in(value)} - found
         found |= new
         pending += [one for name in new for one in stores[name]]
@@ -217,7 +217,7 @@ def _decays_by_hand(node: ast.AST) -> bool:
         return False
     own, (value,) = ast.unparse(node.func.value), node.args
     if node.func.attr == "assign_sub":
-        return own in {ast.unparse(one) for one in ast.walk(value)}
+        return own in {ast.unparse(one) for one in nodes_in(value)}
     is_less = isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Mult, ast.Sub))
     sides = {ast.unparse(one) for one in (value.left, value.right)} if is_less else set[str]()  # type: ignore[attr-defined]
     return node.func.attr == "assign" and own in sides
@@ -234,7 +234,7 @@ def _is_read(name: str, step: _Step) -> bool:
 
 def _is_of_loss(term: _Term, step: _Step, file: str) -> bool:
     """Whether a term, which is reported, can be meant for nothing but a loss."""
-    value, inner = term.value, list(ast.walk(term.value))
+    value, inner = term.value, nodes_in(term.value)
     if any(isinstance(one, ast.Attribute) and one.attr == "losses" for one in inner):
         asked = [one for one in nodes_of(file) if isinstance(one, ast.Attribute) and one.attr == "losses"]
         calls = {last_name(one) for one in nodes_of(file) if isinstance(one, ast.Call)}
@@ -259,7 +259,7 @@ def _may_hold(losses: Sequence[ast.expr], divergence: ast.expr, file: str) -> bo
     if any(DENSITY.search(one) for one in named if isinstance(one, str)):
         return True
     code = {one.id for one in names_in(divergence)} - {"tf"}
-    given = [ast.walk(part) for one in losses for part in ast.walk(one) if isinstance(part, ast.Call)]
+    given = [nodes_in(part) for one in losses for part in nodes_in(one) if isinstance(part, ast.Call)]
     return any(isinstance(one, ast.Name) and one.id in code for inner in given for one in inner)
 
 
@@ -277,7 +277,7 @@ def _is_own_weight(node: ast.expr) -> bool:
 
 def _is_divergence(value: ast.expr) -> bool:
     """Whether an expression has one name's exponential and the name itself, and another one's square."""
-    inner = list(ast.walk(value))
+    inner = nodes_in(value)
     powers = {ast.unparse(call.args[0]) for call in inner if isinstance(call, ast.Call) and _is(call, "exp")}
     squares = {ast.unparse(call.args[0]) for call in inner if isinstance(call, ast.Call) and _is(call, "square")}
     squares |= {ast.unparse(one.left) for one in inner if isinstance(one, ast.BinOp) and _is_square(one)}
@@ -304,7 +304,7 @@ def _is_reported(name: str, step: _Step, seen: set[str]) -> bool:
         return True
     seen.add(name)
     inner = {id(one) for one in step.own}
-    everywhere = [one for one in ast.walk(step.scope) if isinstance(one, ast.Name) and one.id == name]
+    everywhere = [one for one in nodes_in(step.scope) if isinstance(one, ast.Name) and one.id == name]
     if any(id(one) not in inner for one in everywhere):  # a function within has it
         return False
     around = _statements(step)
@@ -315,7 +315,7 @@ def _is_reported(name: str, step: _Step, seen: set[str]) -> bool:
 def _statements(step: _Step) -> dict[int, Statement]:
     """The statement without others in it that each node of a scope stands in, by the node's id."""
     plain = [one for one in step.own if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-    return {id(part): one for one in plain for part in ast.walk(one)}
+    return {id(part): one for one in plain for part in nodes_in(one)}
 
 
 def _shows(node: Statement, step: _Step, seen: set[str]) -> bool:

@@ -22,7 +22,7 @@ from gradwatch.slips.script.fed import (
     known_to_fit,
     type_named,
 )
-from gradwatch.syntax import assigned_before, last_name, names_in, nodes_of
+from gradwatch.syntax import assigned_before, last_name, names_in, nodes_in, nodes_of
 from gradwatch.target import losses_of
 
 __all__ = ["find_resized"]
@@ -72,7 +72,7 @@ def _resized(file: str) -> Iterator[dict[str, Any]]:
     for function in nodes_of(file):
         if not isinstance(function, (ast.FunctionDef, ast.Lambda)):
             continue
-        inner = list(ast.walk(function))
+        inner = nodes_in(function)
         made = {
             to.id: one.value
             for one in inner
@@ -97,7 +97,7 @@ def _uncast(file: str) -> Iterator[dict[str, Any]]:
     maps = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "map" and node.args]
     mapped = {one.args[0].id for one in maps if isinstance(one.args[0], ast.Name)}
     for function in (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in mapped):
-        returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+        returned = [node.value for node in nodes_in(function) if isinstance(node, ast.Return)]
         for pair in (one for one in returned if isinstance(one, ast.Tuple) and len(one.elts) == 2):
             call = _resize_behind(pair.elts[1], file)
             if call is not None and (method := _method_of(call)) is not None:

@@ -20,7 +20,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     trained_on,
 )
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of
 
 __all__ = ["find_restarted"]
 
@@ -57,7 +57,7 @@ def _restarted(file: str) -> Iterator[dict[str, Any]]:
     for frame in frames_of(file):
         loops = [node for node in nodes_of(file) if isinstance(node, LOOPS) and is_within(node, frame.f_lineno)]
         inner = (loop for loop in loops if any(_is_around(other, loop) for other in loops))
-        calls = (node for loop in loops for one in loop.body for node in ast.walk(one))
+        calls = (node for loop in loops for one in loop.body for node in nodes_in(one))
         begun: list[tuple[Any, tuple[str | None, int]]] = [(one, _taken(one)) for one in inner]
         named = ((one, name) for one in calls if (name := _begun(one)) is not None)
         begun += [(one, (name, 1)) for one, name in named if _is_fed(one, loops, frame.f_lineno)]
@@ -76,7 +76,7 @@ def _reseeded(file: str) -> Iterator[dict[str, Any]]:
     if len(given) != 1 or not found or found[0] is None or not _are_epochs(file):
         return
     parts = (
-        node.value for one in given if one is not None for node in ast.walk(one) if isinstance(node, ast.Subscript)
+        node.value for one in given if one is not None for node in nodes_in(one) if isinstance(node, ast.Subscript)
     )
     held = [held_as(part.id, frame) for part in parts if isinstance(part, ast.Name) for frame in frames_of(file)]
     n_rows = max((len(one) for one in held if isinstance(one, np.ndarray) and one.ndim), default=0)
@@ -87,14 +87,14 @@ def _reseeded(file: str) -> Iterator[dict[str, Any]]:
 
 def _seeded(function: ast.FunctionDef) -> ast.Assign | None:
     """The statement of a generator that makes what it draws from, each time in the same state."""
-    if not any(isinstance(node, ast.Yield) for node in ast.walk(function)):
+    if not any(isinstance(node, ast.Yield) for node in nodes_in(function)):
         return None
     own = {one.arg for one in function.args.args}
     for node in (one for one in function.body if isinstance(one, ast.Assign)):
         made = node.value
         if not isinstance(made, ast.Call) or last_name(made) not in MAKING_GENERATORS or len(made.args) != 1:
             continue
-        drawing = [one for one in ast.walk(function) if isinstance(one, ast.Call) and one is not made]
+        drawing = [one for one in nodes_in(function) if isinstance(one, ast.Call) and one is not made]
         to = ast.unparse(node.targets[0])
         is_drawn = any(isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == to for one in drawing)
         is_fixed = isinstance(made.args[0], (ast.Constant, ast.Name)) and not own & {one.id for one in names_in(made)}
@@ -155,8 +155,8 @@ def _begun(node: ast.AST) -> str | None:
 
 def _is_fed(call: ast.AST, loops: Sequence[Any], line: int) -> bool:
     """Whether the line that is being run takes what a call gives, itself or by a name."""
-    statements = [one for loop in loops for one in ast.walk(loop) if _is_simple(one)]
-    own = [one for one in statements if any(node is call for node in ast.walk(one))]
+    statements = [one for loop in loops for one in nodes_in(loop) if _is_simple(one)]
+    own = [one for one in statements if any(node is call for node in nodes_in(one))]
     running = [one for one in statements if is_within(one, line)]
     given = {node.id for one in own if isinstance(one, ast.Assign) for to in one.targets for node in names_in(to)}
     used = {node.id for one in running for node in names_in(one)}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import functions_around, goes_back, last_name, names_in, nodes_of
+from gradwatch.syntax import functions_around, goes_back, last_name, names_in, nodes_in, nodes_of
 
 __all__ = ["find_past", "outer_names"]
 
@@ -102,7 +102,7 @@ def _drawn(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
+    return (one for one in nodes_in(node) if isinstance(one, ast.Call))
 
 
 def _sums(loop: ast.For) -> Iterator[tuple[int, str, str]]:
@@ -133,7 +133,7 @@ def _elements(loop: ast.For) -> dict[str, str]:
     if last_name(over) != "range" or len(args) != 1:
         return {}
     index = ast.unparse(loop.target)
-    parts = [one for node in loop.body for one in ast.walk(node) if isinstance(one, ast.Subscript)]
+    parts = [one for node in loop.body for one in nodes_in(node) if isinstance(one, ast.Subscript)]
     return {ast.unparse(one): ast.unparse(one.value) for one in parts if ast.unparse(one.slice) == index}
 
 
@@ -166,7 +166,7 @@ def outer_names(name: str, function: ast.FunctionDef | None, nodes: Sequence[ast
         return {name}
     place = names.index(name) - (names[0] == "self")
     calls = [one for one in nodes if isinstance(one, ast.Call) and last_name(one) == function.name]
-    assigned = [one for one in nodes if isinstance(one, ast.Assign) and any(c in calls for c in ast.walk(one.value))]
+    assigned = [one for one in nodes if isinstance(one, ast.Assign) and any(c in calls for c in nodes_in(one.value))]
     made = {ast.unparse(to) for one in assigned for to in one.targets}
     return made | {ast.unparse(_array_of(one.args[place])) for one in calls if len(one.args) > place}
 
@@ -181,7 +181,7 @@ def _is_from_end(node: ast.AST) -> bool:
     """Whether a loop sums from the end on."""
     if not isinstance(node, ast.For) or not goes_back(node):
         return False
-    return any(isinstance(one, ast.Add) for part in node.body for one in ast.walk(part))
+    return any(isinstance(one, ast.Add) for part in node.body for one in nodes_in(part))
 
 
 def _is_measured(name: str, nodes: Sequence[ast.AST]) -> bool:
@@ -204,5 +204,5 @@ def _turned(nodes: Sequence[ast.AST]) -> set[str]:
     for node in nodes:
         step = node.slice.step if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
         if step is not None or (isinstance(node, ast.Call) and last_name(node) in TURNING):
-            found |= {ast.unparse(one) for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))}
+            found |= {ast.unparse(one) for one in nodes_in(node) if isinstance(one, (ast.Name, ast.Attribute))}
     return found

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, last_name, nodes_of
+from gradwatch.syntax import assigned_before, last_name, nodes_in, nodes_of
 from gradwatch.target import leaves, path_of
 
 __all__ = ["LEVELS", "find_scaled", "scaling_in"]
@@ -148,7 +148,7 @@ def scaling_in(file: str) -> Iterator[int]:
     """The lines that bring images of 8 bits to a range of about 1; those that make a layer which does are none."""
     nodes = nodes_of(file)
     layers = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "Rescaling"]
-    inner = {id(one) for layer in layers for one in ast.walk(layer)}
+    inner = {id(one) for layer in layers for one in nodes_in(layer)}
     for node in nodes:
         if id(node) not in inner and _is_scaling(node):
             yield getattr(node, "lineno", 0)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import is_users, running_fit, source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of
 from gradwatch.target import has_keras_step
 
 __all__ = ["find_batches", "find_served", "served_by"]
@@ -114,16 +114,16 @@ def served_by(node: ast.ClassDef) -> list[tuple[int, dict[str, str]]]:
 def _assigned_in(function: ast.FunctionDef) -> dict[str, ast.expr]:
     """What the names of a function are given, each that is given something once."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(function):
+    for node in nodes_in(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.setdefault(node.id, [])
-    stores = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))]
+    stores = [node for node in nodes_in(function) if isinstance(node, (ast.Assign, ast.AugAssign, ast.For))]
     for node in stores:
         plain = _parts(node) if isinstance(node, ast.Assign) else []
         for name, value in plain:
             found.setdefault(name, []).append(value)
         if not isinstance(node, ast.Assign):  # given more than once
-            for one in ast.walk(node.target):
+            for one in nodes_in(node.target):
                 if isinstance(one, ast.Name):
                     found.setdefault(one.id, []).extend([node.target, node.target])
     return {name: values[0] for name, values in found.items() if len(values) == 1}
@@ -140,7 +140,7 @@ def _parts(node: ast.Assign) -> list[tuple[str, ast.expr]]:
 
 def _is_same(getter: ast.FunctionDef, index: str, length: ast.FunctionDef | None) -> bool:
     """Whether a batch is a part of the arrays, and nothing in it depends on its number or is drawn."""
-    inner = [node for one in getter.body for node in ast.walk(one)]
+    inner = [node for one in getter.body for node in nodes_in(one)]
     is_read = any(isinstance(node, ast.Name) and node.id == index for node in inner)
     parts = [node for node in inner if isinstance(node, ast.Subscript) and _is_own(node.value)]
     # Whoever trains on all at once has one batch; a name that begins so says that it is not read.
@@ -157,8 +157,8 @@ def _is_same(getter: ast.FunctionDef, index: str, length: ast.FunctionDef | None
 
 def _is_refilled(getter: ast.FunctionDef, methods: dict[str, ast.FunctionDef]) -> bool:
     """Whether what a batch is cut out of is a property, or is given other values after the class was made."""
-    read = {node.attr for node in ast.walk(getter) if isinstance(node, ast.Attribute) and _is_own(node)}
-    later = (node for name, one in methods.items() if name != "__init__" for node in ast.walk(one))
+    read = {node.attr for node in nodes_in(getter) if isinstance(node, ast.Attribute) and _is_own(node)}
+    later = (node for name, one in methods.items() if name != "__init__" for node in nodes_in(one))
     stored = {_name_of(node) for node in later if _is_own_store(node)}
     return not read.isdisjoint(methods.keys() | stored)
 
@@ -171,7 +171,7 @@ def _name_of(node: ast.AST) -> str:
 
 
 def _is_single(length: ast.FunctionDef) -> bool:
-    returned = [node.value for node in ast.walk(length) if isinstance(node, ast.Return)]
+    returned = [node.value for node in nodes_in(length) if isinstance(node, ast.Return)]
     return any(isinstance(one, ast.Constant) and one.value == 1 for one in returned)
 
 
@@ -180,7 +180,7 @@ def _may_change(call: ast.Call) -> bool:
     name = last_name(call)
     if isinstance(call.func, ast.Name):
         return not hasattr(builtins, name) and name != "to_categorical"
-    return name not in CHANGING_NOTHING and any(_is_own(one) for one in ast.walk(call.func))
+    return name not in CHANGING_NOTHING and any(_is_own(one) for one in nodes_in(call.func))
 
 
 def _is_own(node: ast.AST) -> bool:
@@ -197,7 +197,7 @@ def _is_own_store(node: ast.AST) -> bool:
 
 
 def _pairs(getter: ast.FunctionDef) -> Iterator[ast.Tuple]:
-    for node in ast.walk(getter):
+    for node in nodes_in(getter):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
             yield node.value
 
@@ -206,7 +206,7 @@ def _slices_of(node: ast.expr, made: dict[str, ast.expr]) -> list[ast.Subscript]
     """The slices of an own array that an expression is made of, by names that are given something once."""
     while isinstance(node, ast.Name) and node.id in made:
         node = made[node.id]
-    parts = (one for one in ast.walk(node) if isinstance(one, ast.Subscript))
+    parts = (one for one in nodes_in(node) if isinstance(one, ast.Subscript))
     return [one for one in parts if isinstance(one.slice, ast.Slice) and isinstance(one.value, ast.Attribute)
             and _is_own(one.value)]  # fmt: skip
 
@@ -216,10 +216,10 @@ def _is_made_alike(name: str, methods: dict[str, ast.FunctionDef]) -> bool:
     given = [
         node.value
         for method in methods.values()
-        for node in ast.walk(method)
+        for node in nodes_in(method)
         if isinstance(node, ast.Assign) and any(ast.unparse(one) == name for to in node.targets for one in _leaves(to))
     ]
-    calls = (one for value in given for one in ast.walk(value) if isinstance(one, ast.Call))
+    calls = (one for value in given for one in nodes_in(value) if isinstance(one, ast.Call))
     return not given or any(last_name(one) in MAKING for one in calls)
 
 
@@ -257,7 +257,7 @@ def _value(node: ast.expr, known: dict[str, float], made: dict[str, ast.expr], n
         found = OPERATORS[type(node.op)](left, right)
     elif isinstance(node, ast.Call) and last_name(node) in ("min", "minimum") and node.args:
         found = _value(node.args[0], known, made, numbers)
-    elif not any(isinstance(one, ast.Name) and one.id in {*known, *made} for one in ast.walk(node)):
+    elif not any(isinstance(one, ast.Name) and one.id in {*known, *made} for one in nodes_in(node)):
         found = numbers.setdefault(ast.unparse(node), FIRST_NUMBER + NUMBER_STEP * len(numbers))
     return found
 
@@ -267,8 +267,8 @@ def _moved_alone(names: Sequence[str], methods: dict[str, ast.FunctionDef]) -> I
     for name, method in methods.items():
         if name == "__init__":  # what belongs to them may be made then
             continue
-        moved = list(filter(None, map(_moved, ast.walk(method))))
-        others = {ast.unparse(node) for node in ast.walk(method) if isinstance(node, ast.Attribute)}
+        moved = list(filter(None, map(_moved, nodes_in(method))))
+        others = {ast.unparse(node) for node in nodes_in(method) if isinstance(node, ast.Attribute)}
         for line, of in moved:
             partners = [one for one in names if one != of]
             if of in names and len(partners) == 1 and partners[0] not in others:

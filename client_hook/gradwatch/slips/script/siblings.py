@@ -52,7 +52,7 @@ def find_siblings(files: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _in_scope(scope: _Scope) -> Iterator[_Copy]:
-    own = list(nodes_below(scope))
+    own = nodes_below(scope)
     blocks = [getattr(node, name, None) for node in (scope, *own) for name in ("body", "orelse")]
     for block in (one for one in blocks if isinstance(one, list)):
         for place, first in enumerate(block):

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from gradwatch.origin import running_fit, source_at
 from gradwatch.slips.script.fed import chain_of
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of
 from gradwatch.target import has_keras_step
 
 __all__ = ["find_sole_label", "find_usual_target"]
@@ -113,7 +113,7 @@ def _is_of_turns(file: str) -> bool:
     nodes = nodes_of(file)
     calls = [node for node in nodes if isinstance(node, ast.Call) and last_name(node) == "fit" and len(node.args) != 1]
     loops = (node for node in nodes if isinstance(node, (ast.For, ast.While)))
-    return len(calls) > 1 or any(one is calls[0] for loop in loops if calls for one in ast.walk(loop))
+    return len(calls) > 1 or any(one is calls[0] for loop in loops if calls for one in nodes_in(loop))
 
 
 def _labels(labels: Any) -> npt.NDArray[Any] | None:

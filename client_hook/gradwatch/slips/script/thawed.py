@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of
 from gradwatch.target import leaves
 
 __all__ = ["find_thawed"]
@@ -84,7 +84,7 @@ def _unseen_in(block: Sequence[ast.stmt], file: str) -> Iterator[tuple[int, dict
     """A part frozen between two calls of ``fit`` of one model, none of ``compile`` among all that stands between."""
     fitted, frozen = "", (0, "")
     for statement in block:
-        calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+        calls = [one for one in nodes_in(statement) if isinstance(one, ast.Call)]
         part, value = _sets(statement)
         fits = [ast.unparse(one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and _is_fit(one)]
         if fits:
@@ -117,5 +117,5 @@ def _is_fit(call: ast.Call) -> bool:
 
 def _is_plain(statement: ast.stmt) -> bool:
     """Whether a statement between two stages neither trains nor compiles a model, so far as is seen."""
-    calls = (one for one in ast.walk(statement) if isinstance(one, ast.Call))
+    calls = (one for one in nodes_in(statement) if isinstance(one, ast.Call))
     return isinstance(statement, (ast.Assign, ast.Expr)) and all(last_name(one) in PLAIN for one in calls)

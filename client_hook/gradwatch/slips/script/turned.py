@@ -28,7 +28,7 @@ from gradwatch.slips.script.fed import (
     mapped_graph,
     subject_of,
 )
-from gradwatch.syntax import last_name, names_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of
 
 __all__ = ["find_turned"]
 
@@ -176,7 +176,7 @@ def _copied(file: str) -> Iterator[dict[str, Any]]:
     for function in nodes_of(file):
         if not isinstance(function, (ast.FunctionDef, ast.Module)):
             continue
-        inner = list(ast.walk(function))
+        inner = nodes_in(function)
         assigned = [(to, one.value) for one in inner if isinstance(one, ast.Assign) for to in one.targets]
         made = {to.id: value for to, value in assigned if isinstance(to, ast.Name)}
         for pair in (one for one in inner if isinstance(one, ast.Tuple) and len(one.elts) == 2):
@@ -211,7 +211,7 @@ def _is_across(unrolled: ast.Call, copied: ast.Call, calls: Calls, frame: Any) -
 
 def _made_of(node: ast.expr, made: Mapping[str, ast.expr]) -> ast.expr:
     """The call that makes what an expression is of, so far as it is of one alone."""
-    if any(isinstance(one, ast.Call) and last_name(one) in COPYING for one in ast.walk(node)):
+    if any(isinstance(one, ast.Call) and last_name(one) in COPYING for one in nodes_in(node)):
         return node
     calls = [made[one.id] for one in names_in(node) if isinstance(made.get(one.id), ast.Call)]
     return calls[0] if len(calls) == 1 else node

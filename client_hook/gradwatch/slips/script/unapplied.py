@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from gradwatch.syntax import last_name, names_in, nodes_below, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_below, nodes_in, nodes_of
 
 __all__ = ["Unapplied", "find_unapplied"]
 
@@ -49,7 +49,7 @@ def find_unapplied(files: Sequence[str]) -> Iterator[Unapplied]:
 
 
 def _of_scope(scope: ast.FunctionDef | ast.Module) -> Iterator[tuple[ast.expr, str | None]]:
-    own = list(nodes_below(scope))
+    own = nodes_below(scope)
     given = [one for call in own for one in _applied(call)]
     if not given:
         return
@@ -60,7 +60,7 @@ def _of_scope(scope: ast.FunctionDef | ast.Module) -> Iterator[tuple[ast.expr, s
             yield from ((clip, None) for clip in _of_loop(node, names))
         elif isinstance(node, ast.Expr) and names & _names(node) and (clip := _clip_in(node.value)):
             yield clip, None
-        elif isinstance(node, ast.Assign) and any(map(_is_clip, ast.walk(node.value))):
+        elif isinstance(node, ast.Assign) and any(map(_is_clip, nodes_in(node.value))):
             raw = next((one for one in given if one.id in _names(node.value)), None)
             clipped = _first_name(node)
             if raw is not None and clipped and not clipped.startswith("_") and clipped not in read:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_of, readers_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of, readers_of
 from gradwatch.target import walk
 
 __all__ = ["find_uncalled"]
@@ -68,7 +68,7 @@ def _read_in(files: Sequence[str]) -> set[str]:
     """The names of all attributes that files read, but where a configuration is saved, and of what they call."""
     nodes = [node for file in files for node in nodes_of(file)]
     kept = (node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "get_config")
-    saved = {id(one) for function in kept for one in ast.walk(function)}
+    saved = {id(one) for function in kept for one in nodes_in(function)}
     asked = (node for node in nodes if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Store))
     read = {node.attr for node in asked if id(node) not in saved}
     return read | {last_name(node) for node in nodes if isinstance(node, ast.Call)}
@@ -83,7 +83,7 @@ def _set_in(file: str, name: str) -> Iterator[tuple[str, tuple[int, bool]]]:
     if made is None or not is_own or not TRAINING & methods.keys():
         return
     given = {one.arg for one in [*made.args.args, *made.args.kwonlyargs]}
-    for node in ast.walk(made):
+    for node in nodes_in(made):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
             attribute, is_given = node.targets[0].attr, isinstance(node.value, ast.Name) and node.value.id in given
             yield attribute, (node.lineno, is_given and SETTING.fullmatch(attribute) is not None)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import functions_around, last_name, nodes_of, parse
+from gradwatch.syntax import functions_around, last_name, nodes_in, nodes_of, parse
 
 __all__ = ["find_unpacked"]
 
@@ -71,7 +71,7 @@ def _given_in(file: str) -> dict[str, list[str]]:
 
 def _is_plain(function: ast.FunctionDef, returned: Sequence[list[str]]) -> bool:
     """Whether a function returns names of its own, the same wherever it ends."""
-    arguments = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    arguments = {one.arg for one in nodes_in(function.args) if isinstance(one, ast.arg)}
     return bool(returned) and all(one == returned[0] for one in returned) and not arguments & set(returned[0])
 
 

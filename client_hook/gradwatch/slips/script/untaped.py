@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_below, nodes_of, root_name
+from gradwatch.syntax import last_name, nodes_below, nodes_in, nodes_of, root_name
 
 __all__ = ["find_untaped"]
 
@@ -43,15 +43,15 @@ def find_untaped(files: Sequence[str]) -> list[dict[str, Any]]:
 
 def _of_scope(scope: ast.FunctionDef | ast.Module) -> Iterator[tuple[ast.Call, str, ast.Assign]]:
     """The calls in question, with the tape's name and the line that computes what they are given."""
-    own = list(nodes_below(scope))
+    own = nodes_below(scope)
     blocks = [(name, node) for node in own if isinstance(node, ast.With) for name in _tapes_of(node)]
     for call in own if blocks else ():
         tape = _tape_of(call)
         known = [node for name, node in blocks if name == tape]
         if not isinstance(call, ast.Call) or not known or not call.args or not isinstance(call.args[0], ast.Name):
             continue
-        name, within = call.args[0].id, {id(one) for node in known for one in ast.walk(node)}
-        stores = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name and _is_store(one)]
+        name, within = call.args[0].id, {id(one) for node in known for one in nodes_in(node)}
+        stores = [one for one in nodes_in(scope) if isinstance(one, ast.Name) and one.id == name and _is_store(one)]
         made = [node for node in own if isinstance(node, ast.Assign) and stores and node.targets == stores[:1]]
         is_between = len(stores) == 1 and known[0].lineno < stores[0].lineno < call.lineno
         if made and is_between and id(stores[0]) not in within and _computes(made[0].value, blocks):

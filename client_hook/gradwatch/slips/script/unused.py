@@ -24,6 +24,7 @@ from gradwatch.syntax import (
     last_name,
     names_in,
     nodes_below,
+    nodes_in,
     nodes_of,
     read_in,
     root_name,
@@ -134,7 +135,7 @@ def _in_file(file: str, layers: Set[str]) -> Iterator[_Found]:
             losses |= stored_names(node) if last_name(node.value) in LOSSES else set()
     for scope in nodes:
         if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-            own = list(nodes_below(scope))
+            own = nodes_below(scope)
             if getattr(scope, "name", "") == "call" or any(is_taped(one) or _is_model(one) for one in own):
                 read = read_in(scope)
                 if SHOWING.isdisjoint(read):
@@ -220,7 +221,7 @@ def _only_name(node: ast.AST) -> str:
 
 
 def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
-    return (one for one in ast.walk(node) if isinstance(one, ast.Call))
+    return (one for one in nodes_in(node) if isinstance(one, ast.Call))
 
 
 def _is_counted(value: ast.expr) -> bool:
@@ -299,13 +300,13 @@ def _variables_in(loop: ast.For) -> set[str]:
 
 def _of_some_turns(loop: ast.For | ast.While, names: Set[str]) -> Iterator[_Found]:
     turn = [
-        one for block in loop.body if not isinstance(block, (ast.If, ast.For, ast.While)) for one in ast.walk(block)
+        one for block in loop.body if not isinstance(block, (ast.If, ast.For, ast.While)) for one in nodes_in(block)
     ]
     asked = {_only_name(one) for one in turn if isinstance(one, ast.Assign) and last_name(one.value) == "gradient"}
     read = {one.id for one in turn if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Store)}
     n_applied = sum(last_name(one) in APPLYING or OTHERS.match(last_name(one)) is not None for one in _calls_in(loop))
     for node in (one for one in loop.body if isinstance(one, ast.If) and n_applied == 1):
-        is_some = any(isinstance(one, ast.Mod) for one in ast.walk(node.test)) and not node.orelse
+        is_some = any(isinstance(one, ast.Mod) for one in nodes_in(node.test)) and not node.orelse
         for name in (names & asked) - read if is_some else ():
             yield from (("turns", call, name, loop) for call in _applied(node, name))
 
@@ -324,7 +325,7 @@ def _thrown_away(file: str) -> Iterator[_Found]:
     if not lines:
         return
     tried = {
-        id(one) for node in nodes if isinstance(node, (ast.Try, ast.With)) and _is_trial(node) for one in ast.walk(node)
+        id(one) for node in nodes if isinstance(node, (ast.Try, ast.With)) and _is_trial(node) for one in nodes_in(node)
     }
     around = functions_around(nodes)
     used = {ast.dump(node.value) for node in nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value}
@@ -384,7 +385,7 @@ def _is_changing(value: ast.expr, name: str, file: str, function: ast.FunctionDe
     parts = [part for one in made for part in (one.elts if isinstance(one, ast.Tuple) else [one])]
     is_made = any(last_name(one) == "load_data" for one in made)
     is_made |= bool(parts) and all(root_name(part) in ("np", "numpy", "tf") for part in parts)
-    inner = ast.walk(function) if function is not None else ()
+    inner = nodes_in(function) if function is not None else ()
     calls = (one for one in inner if isinstance(one, ast.Call) and root_name(one.func) in ("np", "numpy", "tf"))
     is_given = any(isinstance(one, ast.Name) and one.id == name for call in calls for one in call.args[:1])
     return isinstance(held, (np.ndarray, tf.Tensor)) or is_made or is_given
