@@ -27,7 +27,7 @@ from gradwatch.protocol import Message
 from gradwatch.slips.script.augmented import TURNING, find_turned
 from gradwatch.slips.script.refitted import find_refitted
 from gradwatch.slips.script.unapplied import find_unapplied
-from gradwatch.syntax import FILES_KEPT, is_taped, last_name, names_in, nodes_in, nodes_of, users_files
+from gradwatch.syntax import FILES_KEPT, is_taped, last_name, names_in, nodes_in, nodes_of, nodes_of_type, users_files
 from gradwatch.target import path_of, walk
 
 __all__ = ["files_near", "find_script", "is_assigned", "is_to_train"]
@@ -124,7 +124,7 @@ def _has_code(file: str) -> bool:
 
 @functools.lru_cache(maxsize=FILES_KEPT)
 def _calls_in(file: str) -> tuple[ast.Call, ...]:
-    found = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    found = nodes_of_type(file, ast.Call)
     return tuple(sorted(found, key=lambda node: (node.lineno, node.col_offset)))
 
 
@@ -175,7 +175,7 @@ def _unsorted(files: Sequence[str]) -> Iterator[_Call]:
         ordering = [one for one in calls if last_name(one) in _SORTING]
         within = {id(node) for one in ordering for node in nodes_in(one)}
         names = {node.id for one in ordering for node in nodes_in(one) if isinstance(node, ast.Name)}
-        assigned = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
+        assigned = nodes_of_type(file, ast.Assign)
         within |= {id(node) for one in assigned if names & _names_of(one) for node in nodes_in(one.value)}
         yield from (_Call(file, call) for call in calls if id(call) not in within and _lists_files(call))
 
@@ -321,7 +321,7 @@ def is_to_train(files: Sequence[str], name: str) -> bool:
 
 def is_assigned(files: Sequence[str], name: str) -> bool:
     """Whether a line assigns the attribute in a variable's name, or what may be it under another name."""
-    calls = (node.func for file in files for node in nodes_of(file) if isinstance(node, ast.Call))
+    calls = (node.func for file in files for node in nodes_of_type(file, ast.Call))
     for function in calls:
         if isinstance(function, ast.Attribute) and function.attr.startswith(_ASSIGNING):
             held = function.value

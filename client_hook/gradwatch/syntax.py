@@ -9,7 +9,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from gradwatch.origin import is_users
 
@@ -26,6 +26,7 @@ __all__ = [
     "nodes_below",
     "nodes_in",
     "nodes_of",
+    "nodes_of_type",
     "parse",
     "read_in",
     "readers_of",
@@ -40,6 +41,7 @@ FILES_KEPT: Final = 4 * FILES_MAX
 
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Function = ast.FunctionDef | ast.Lambda
+_Node = TypeVar("_Node", bound=ast.AST)
 _Store = ast.Assign | ast.AugAssign | ast.For
 
 
@@ -57,6 +59,15 @@ def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)
     return () if tree is None else nodes_in(tree)
+
+
+def nodes_of_type(file: str, kind: type[_Node]) -> tuple[_Node, ...]:
+    """Those of a file's nodes that are of one type, in the same order."""
+    tree = parse(file)
+    if tree is None:
+        return ()
+    found = _kept(tree, kind.__name__, lambda _: (one for one in nodes_in(tree) if isinstance(one, kind)))
+    return cast("tuple[_Node, ...]", found)
 
 
 def nodes_in(node: ast.AST) -> tuple[ast.AST, ...]:

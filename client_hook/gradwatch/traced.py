@@ -22,7 +22,7 @@ import tensorflow as tf
 
 from gradwatch.origin import frames, is_fit, is_users, source_at
 from gradwatch.protocol import Message
-from gradwatch.syntax import FILES_KEPT, last_name, nodes_in, nodes_of, parse, users_files
+from gradwatch.syntax import FILES_KEPT, last_name, nodes_in, nodes_of_type, parse, users_files
 from gradwatch.target import walk
 
 __all__ = ["TRACED_MAX", "Traced", "find_frozen", "find_outdated", "find_traced"]
@@ -125,7 +125,7 @@ def find_frozen(models: Iterable[Any], files: Sequence[str], is_trained: Callabl
 
 
 def _thawing(file: str) -> Iterator[tuple[str, int]]:
-    for node in (one for one in nodes_of(file) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)):
+    for node in (one for one in nodes_of_type(file, ast.Assign) if isinstance(one.value, ast.Constant)):
         is_set = any(isinstance(to, ast.Attribute) and to.attr == TRAINABLE for to in node.targets)
         if is_set and node.value.value is True:  # type: ignore[attr-defined]
             yield file, node.lineno

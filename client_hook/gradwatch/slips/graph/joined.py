@@ -14,7 +14,7 @@ from typing import Any, Final
 import tensorflow as tf
 
 from gradwatch.origin import is_users, layer_of, source_at
-from gradwatch.syntax import last_name, nodes_of, users_files
+from gradwatch.syntax import last_name, nodes_of_type, users_files
 
 __all__ = ["find_joined"]
 
@@ -80,7 +80,7 @@ def _line_of(op: Any, kind: str) -> dict[str, Any] | None:
 
 def _lines_in(file: str) -> Iterator[tuple[int, str]]:
     """The lines that hand one name twice in a list, and what they hand it to."""
-    for node in (one for one in nodes_of(file) if isinstance(one, ast.Call)):
+    for node in nodes_of_type(file, ast.Call):
         for one in node.args:
             parts = [ast.dump(part) for part in one.elts] if isinstance(one, (ast.List, ast.Tuple)) else []
             if len(parts) > len(set(parts)) == 1:

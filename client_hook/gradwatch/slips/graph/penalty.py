@@ -13,7 +13,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import GRADIENT_SCOPE, layer_of, source_of
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_of_type
 from gradwatch.tap import find_handle
 from gradwatch.target import walk
 from gradwatch.walk import GIVEN, SHAPES, behind
@@ -70,7 +70,7 @@ def added_losses(models: Sequence[Any], trained: Set[int], files: Sequence[str] 
         as a generator where its judge is. None at all where the files ask for ``losses`` anywhere: another step of the
         training may have them.
     """
-    asked = (one for file in files for one in nodes_of(file) if isinstance(one, ast.Attribute))
+    asked = (one for file in files for one in nodes_of_type(file, ast.Attribute))
     if any(one.attr == "losses" and last_name(one.value) not in ("keras", "tf") for one in asked):
         return []
     layers = list(dict.fromkeys(one for one in walk(models) if isinstance(one, keras.layers.Layer)))

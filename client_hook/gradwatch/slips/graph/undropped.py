@@ -14,7 +14,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import is_users, layer_of, source_at
-from gradwatch.syntax import is_taped, nodes_of
+from gradwatch.syntax import is_taped, nodes_of, nodes_of_type
 from gradwatch.target import is_read, path_of, walk
 
 __all__ = ["dropouts_of", "find_undropped"]
@@ -103,7 +103,7 @@ def _find_untold(models: Iterable[Any]) -> tuple[str, int] | None:
 
 
 def _is_within_tape(file: str, line: int) -> bool:
-    blocks = (node for node in nodes_of(file) if isinstance(node, ast.With))
+    blocks = nodes_of_type(file, ast.With)
     return any(is_taped(node) and node.lineno < line <= (node.end_lineno or 0) for node in blocks)
 
 
@@ -118,7 +118,7 @@ def _is_told(file: str, line: int) -> bool:
 
 
 def _calls_on(file: str, line: int) -> Iterator[ast.Call]:
-    nodes = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    nodes = nodes_of_type(file, ast.Call)
     return (node for node in nodes if node.lineno <= line <= (node.end_lineno or 0))
 
 

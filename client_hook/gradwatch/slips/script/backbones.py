@@ -16,7 +16,7 @@ import numpy as np
 
 from gradwatch.origin import source_at
 from gradwatch.slips.script.scaled import LEVELS, scaling_in
-from gradwatch.syntax import assigned_before, last_name, nodes_of
+from gradwatch.syntax import assigned_before, last_name, nodes_of, nodes_of_type
 from gradwatch.target import leaves
 
 __all__ = ["PREPARE", "find_backbones", "made_in"]
@@ -169,7 +169,7 @@ def _prepares_of(file: str) -> Iterator[str]:
 
 def _prepares_inputs(file: str) -> bool:
     """Whether a model is made that calls ``preprocess_input`` on what enters it, as it is or augmented."""
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) == PREPARE]
+    calls = [node for node in nodes_of_type(file, ast.Call) if last_name(node) == PREPARE]
     return any(_is_input(call.args[0], file) for call in calls if call.args)
 
 
@@ -186,8 +186,8 @@ def _is_input(node: ast.expr, file: str, depth: int = 3) -> bool:
 def _is_prepared(file: str, is_wide: bool) -> bool:
     """Whether a file has a line that scales images down, or up to a wide range."""
     if is_wide:
-        products = [node for node in nodes_of(file) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)]
+        products = [node for node in nodes_of_type(file, ast.BinOp) if isinstance(node.op, ast.Mult)]
         sides = [side for node in products for side in (node.left, node.right)]
         return any(isinstance(side, ast.Constant) and side.value in LEVELS for side in sides)
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    calls = nodes_of_type(file, ast.Call)
     return any(last_name(node) in PREPARING for node in calls) or any(scaling_in(file))

@@ -13,7 +13,16 @@ from typing import Any, Final
 
 from gradwatch.origin import source_at
 from gradwatch.slips.script.backbones import PREPARE, made_in
-from gradwatch.syntax import functions_around, last_name, names_in, nodes_below, nodes_in, nodes_of, stored_names
+from gradwatch.syntax import (
+    functions_around,
+    last_name,
+    names_in,
+    nodes_below,
+    nodes_in,
+    nodes_of,
+    nodes_of_type,
+    stored_names,
+)
 
 __all__ = ["find_bgr"]
 
@@ -89,7 +98,7 @@ def _reads_in(file: str) -> Iterator[ast.Call]:
 
 def _around(file: str, call: ast.Call) -> Iterator[ast.stmt]:
     """The plain statement that a call stands in."""
-    nodes = (one for one in nodes_of(file) if isinstance(one, ast.stmt) and not hasattr(one, "body"))
+    nodes = (one for one in nodes_of_type(file, ast.stmt) if not hasattr(one, "body"))
     return (one for one in nodes if one.lineno <= call.lineno <= (one.end_lineno or one.lineno))
 
 

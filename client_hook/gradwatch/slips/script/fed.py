@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from gradwatch.origin import frames, frames_of, locals_of, running_fit, source_at
-from gradwatch.syntax import FILES_KEPT, functions_around, last_name, names_in, nodes_in, nodes_of
+from gradwatch.syntax import FILES_KEPT, functions_around, last_name, names_in, nodes_in, nodes_of, nodes_of_type
 
 __all__ = [
     "CALLS_MAX",
@@ -128,7 +128,7 @@ def slip_by_method(file: str, name: str, is_so: Callable[[Any], bool], **known: 
     lines = calls_of_method(file, name)
     trained = trained_on(file) if len(lines) > 1 else []
     if any(map(is_so, trained)):
-        made = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and _gives(node, trained, file)]
+        made = [node for node in nodes_of_type(file, ast.Assign) if _gives(node, trained, file)]
         lines = [call for call in lines if any(call is part for node in made for part in nodes_in(node.value))]
     if len(lines) == 1 and any(map(is_so, data_sets_held())):
         func: Any = lines[0].func
@@ -143,7 +143,7 @@ def _gives(node: ast.Assign, trained: Sequence[Any], file: str) -> bool:
 
 def calls_of_method(file: str, name: str) -> list[ast.Call]:
     """The calls in a file of anything's method of that name."""
-    calls = (node for node in nodes_of(file) if isinstance(node, ast.Call))
+    calls = nodes_of_type(file, ast.Call)
     return [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
 
 

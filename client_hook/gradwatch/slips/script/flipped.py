@@ -20,6 +20,7 @@ from gradwatch.syntax import (
     names_in,
     nodes_in,
     nodes_of,
+    nodes_of_type,
 )
 
 __all__ = ["find_flipped"]
@@ -156,7 +157,7 @@ def _is_laid(turn: _Turn, file: str) -> bool:
 
 
 def _laid_with(turn: _Turn, file: str) -> list[ast.Call]:
-    calls = [one for one in nodes_of(file) if isinstance(one, ast.Call) and last_name(one) in LAYING]
+    calls = [one for one in nodes_of_type(file, ast.Call) if last_name(one) in LAYING]
     found = []
     for call in calls:
         parts = _parts_of(call)
@@ -182,7 +183,7 @@ def _made_of(node: ast.expr, file: str) -> ast.expr:
 def _beside_copies(turn: _Turn, file: str) -> set[str]:
     """The names of what is laid behind itself as it is, in as many parts."""
     n = len(_parts_of(_laid_with(turn, file)[0]))
-    calls = [one for one in nodes_of(file) if isinstance(one, ast.Call) and last_name(one) in LAYING]
+    calls = [one for one in nodes_of_type(file, ast.Call) if last_name(one) in LAYING]
     names = [[one.id if isinstance(one, ast.Name) else "" for one in _parts_of(call)] for call in calls]
     return {one[0] for one in names if len(one) == n > 1 and len(set(one)) == 1 and one[0]}
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, is_taped, last_name, names_in, nodes_in, nodes_of, stored_names
+from gradwatch.syntax import assigned_before, is_taped, last_name, names_in, nodes_in, nodes_of_type, stored_names
 
 __all__ = ["find_folds"]
 
@@ -48,7 +48,7 @@ def find_folds(files: Sequence[str]) -> list[dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for file in files:
-        for loop in (node for node in nodes_of(file) if isinstance(node, ast.For)):
+        for loop in nodes_of_type(file, ast.For):
             for how, line, name in (*_of_folds(loop, file), *_of_epochs(loop)):
                 source = source_at([(file, line)])
                 slip = {"type": "Data", "name": "", "layer": "", "source": source, "folds": how, "model": name}
@@ -100,7 +100,7 @@ def _is_fit(call: ast.Call) -> bool:
 
 def _is_as_before(name: str, loop: ast.For, nodes: Sequence[ast.AST], file: str) -> bool:
     """Whether a loop trains a model that was made before it, and does nothing else to it by its name."""
-    made = [one for one in nodes_of(file) if isinstance(one, ast.Assign) and name in stored_names(one)]
+    made = [one for one in nodes_of_type(file, ast.Assign) if name in stored_names(one)]
     own = {id(node) for node in nodes}
     if any(id(one) in own for one in made) or not any(one.lineno < loop.lineno for one in made):
         return False
@@ -121,7 +121,7 @@ def _may_make(call: ast.Call, file: str) -> bool:
     name = last_name(call)
     if not name[:1].isupper() or name in MODELS:
         return True
-    classes = [node for node in nodes_of(file) if isinstance(node, ast.ClassDef) and node.name == name]
+    classes = [node for node in nodes_of_type(file, ast.ClassDef) if node.name == name]
     bases = {last_name(one) for node in classes for one in node.bases}
     has_fit = any(isinstance(one, ast.FunctionDef) and one.name == "fit" for node in classes for one in node.body)
     return bool(bases & MODELS) and not has_fit

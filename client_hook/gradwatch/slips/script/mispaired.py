@@ -22,6 +22,7 @@ from gradwatch.syntax import (
     names_in,
     nodes_in,
     nodes_of,
+    nodes_of_type,
     stored_names,
 )
 
@@ -93,7 +94,7 @@ def find_mispaired(files: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _pairs_in(file: str) -> Iterator[_Pair]:
-    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call)):
+    for call in nodes_of_type(file, ast.Call):
         name, named = last_name(call), {one.arg: one.value for one in call.keywords}
         given: list[ast.expr] = []
         if name in TAKING and isinstance(call.func, ast.Attribute):
@@ -199,7 +200,7 @@ def _is_held_out(cut: _Cut, file: str) -> bool:
     """Whether the rows of an array that a cut leaves out are taken elsewhere, and are more than a few."""
     if not cut.place.isdigit() or int(cut.place) < SHIFT_MAX:
         return False
-    cuts = (_cut_of(node, file) for node in nodes_of(file) if isinstance(node, ast.Subscript))
+    cuts = (_cut_of(node, file) for node in nodes_of_type(file, ast.Subscript))
     wanted = (cut.base, not cut.is_upper, cut.is_of_end, cut.place)
     return any(one is not None and one[:4] == wanted for one in cuts)
 
@@ -207,7 +208,7 @@ def _is_held_out(cut: _Cut, file: str) -> bool:
 def _noisy_in(file: str) -> dict[str, _Noisy]:
     """Arrays that are named noisy and made of others and of random numbers, by their names."""
     found: dict[str, _Noisy] = {}
-    for node in (node for node in nodes_of(file) if isinstance(node, ast.Assign)):
+    for node in nodes_of_type(file, ast.Assign):
         to, value = node.targets[0], node.value
         if isinstance(value, ast.Call) and last_name(value) in CUTTING and value.args:
             value = value.args[0]
@@ -262,7 +263,7 @@ def _is_wanted(noisy: dict[str, _Noisy], file: str) -> bool:
             inner |= {id(one) for one in names_in(node)}
         if isinstance(node, ast.Call) and last_name(node) in ("len", "print", "shape"):
             inner |= {id(one) for one in names_in(node)}
-    names = (node for node in nodes_of(file) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    names = (node for node in nodes_of_type(file, ast.Name) if isinstance(node.ctx, ast.Load))
     return any(one.id in clean and id(one) not in inner for one in names)
 
 

@@ -16,7 +16,7 @@ import keras
 
 from gradwatch import legacy
 from gradwatch.origin import is_users, source_at
-from gradwatch.syntax import nodes_in, nodes_of
+from gradwatch.syntax import nodes_in, nodes_of, nodes_of_type
 from gradwatch.target import file_of, parts_within, path_of, walk
 
 __all__ = ["find_outside", "outside_layers"]
@@ -59,7 +59,7 @@ def _find_setter(layer: Any, name: str) -> dict[str, Any] | None:
         file = file_of(cls)
         if not file or not is_users(file):
             continue
-        classes = [one for one in nodes_of(file) if isinstance(one, ast.ClassDef) and one.name == cls.__name__]
+        classes = [one for one in nodes_of_type(file, ast.ClassDef) if one.name == cls.__name__]
         within = (one for node in classes for one in nodes_in(node) if isinstance(one, ast.Attribute))
         lines = [one.lineno for one in within if one.attr == name and isinstance(one.ctx, ast.Store)]
         if lines:

@@ -31,7 +31,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     subject_of,
 )
-from gradwatch.syntax import assignments, last_name, names_in, nodes_in, nodes_of
+from gradwatch.syntax import assignments, last_name, names_in, nodes_in, nodes_of, nodes_of_type
 from gradwatch.target import has_keras_losses, has_keras_step, losses_of
 
 __all__ = ["find_parted"]
@@ -87,9 +87,9 @@ def _parted(file: str) -> Iterator[dict[str, Any]]:
         elif isinstance(node, ast.Assign):
             for one in (one for to in node.targets for one in names_in(to) if isinstance(one.ctx, ast.Store)):
                 made[one.id].append(node.lineno)
-    assigned = (one for node in nodes_of(file) if isinstance(node, ast.Assign) for one in assignments(node))
+    assigned = (one for node in nodes_of_type(file, ast.Assign) for one in assignments(node))
     roots = {to.id: (_root(value), to.lineno) for to, value in assigned if isinstance(to, ast.Name)}
-    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in PAIRING):
+    for call in (node for node in nodes_of_type(file, ast.Call) if last_name(node) in PAIRING):
         for pair in _pairs_of(call):
             # Parts that are made behind the move, of the training and of the validation, are moved with the whole.
             (of_one, line), (of_other, at) = (roots.get(name, (None, 0)) for name in pair)
@@ -122,7 +122,7 @@ def _moved_by(node: ast.AST, orders: Set[str]) -> str | None:
 
 def _moved_within(file: str) -> Iterator[dict[str, Any]]:
     """The lines by which a data set of the user's own puts what it gives as pairs into two random orders."""
-    for made in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
+    for made in nodes_of_type(file, ast.ClassDef):
         pairs = {pair for node in nodes_in(made) if isinstance(node, ast.Return) and (pair := _parts_of_self(node))}
         for function in (node for node in nodes_in(made) if isinstance(node, ast.FunctionDef)):
             moves = [(i, *move) for i, node in enumerate(function.body) if (move := _moved_of_self(node)) is not None]
@@ -247,14 +247,14 @@ def _may_seed(node: ast.stmt, by: str) -> bool:
 
 def _are_fed(names: tuple[str, str], first: int, last: int, file: str) -> bool:
     """Whether inputs and targets that were made before these lines, and are no others behind them, are fed as pairs."""
-    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and node.lineno < first]
+    given = [node for node in nodes_of_type(file, ast.Assign) if node.lineno < first]
     before = {to.id for node in given for target in node.targets for to in names_in(target)}
     return before.issuperset(names) and _are_fed_behind(names, last, file)
 
 
 def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
     """Whether inputs and targets are fed as pairs behind a line, and are no others there."""
-    given = [node for node in nodes_of(file) if isinstance(node, ast.Assign)]
+    given = nodes_of_type(file, ast.Assign)
     assigned = [(to.id, one) for one in given for target in one.targets for to in names_in(target)]
     others = {
         name for name, node in assigned if node.lineno > last and all(one.id != name for one in names_in(node.value))
@@ -262,7 +262,7 @@ def _are_fed_behind(names: tuple[str, str], last: int, file: str) -> bool:
     if others & set(names):
         return False
     parts = {to.id: _root(value) for node in given for to, value in assignments(node) if isinstance(to, ast.Name)}
-    for call in (node for node in nodes_of(file) if isinstance(node, ast.Call) and node.lineno > last):
+    for call in (node for node in nodes_of_type(file, ast.Call) if node.lineno > last):
         record = {one if one in names else str(parts.get(one)) for one in _recorded(call)}
         if record.issuperset(names):
             others = record.difference(names)
@@ -408,8 +408,8 @@ def _is_partly_filtered(data: Any) -> bool:
 
 
 def _trimmed(file: str) -> Iterator[dict[str, Any]]:
-    nodes = [node for node in nodes_of(file) if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript)]
-    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
+    nodes = [node for node in nodes_of_type(file, ast.Assign) if isinstance(node.value, ast.Subscript)]
+    functions = nodes_of_type(file, ast.FunctionDef)
     picked_in: dict[int, dict[str, str]] = {}
     for node in sorted(nodes, key=lambda one: one.lineno):
         value: Any = node.value

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of, stored_names
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of, nodes_of_type, stored_names
 
 __all__ = ["Refit", "find_refitted", "find_renumbered"]
 
@@ -43,7 +43,7 @@ def find_refitted(files: Sequence[str]) -> Iterator[Refit]:
     """
     for file in files:
         fed = _fed_in(file)
-        functions = {node.name: node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)}
+        functions = {node.name: node for node in nodes_of_type(file, ast.FunctionDef)}
         for node in nodes_of(file) if fed.training and fed.validation else ():
             if isinstance(node, ast.Call) and (_is_fit_to(node, fed) or any(map(_fits, _held_out(node)))):
                 yield Refit(file, node)
@@ -59,7 +59,7 @@ def find_refitted(files: Sequence[str]) -> Iterator[Refit]:
 
 def _fed_in(file: str) -> _Fed:
     """The names of arrays that a file trains on, and those that it only validates with."""
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) in ASKING]
+    calls = [node for node in nodes_of_type(file, ast.Call) if last_name(node) in ASKING]
     training, validation = set[str](), set[str]()
     for call in calls:
         own = [*call.args[:2], *(one.value for one in call.keywords if one.arg in ("x", "y"))]
@@ -130,7 +130,7 @@ def _is_of_all(call: ast.Call) -> bool:
 def _is_indexed_by_itself(node: ast.Assign, fed: _Fed, file: str) -> bool:
     """Whether classes get their numbers by an index that is made of the validation data alone."""
     used = {one.id for one in names_in(node.value)}
-    assigned = [one for one in nodes_of(file) if isinstance(one, ast.Assign)]
+    assigned = nodes_of_type(file, ast.Assign)
     for index in (one for one in assigned if stored_names(one) & used and _is_index(one.value)):
         others = [one for one in assigned if fed.training & stored_names(one)]
         is_shared = any(stored_names(index) & {name.id for name in names_in(one.value)} for one in others)
@@ -151,7 +151,7 @@ def _is_index(value: ast.expr) -> bool:
 
 
 def _prepares_both(function: ast.FunctionDef, fed: _Fed, file: str) -> bool:
-    assigned = (one for one in nodes_of(file) if isinstance(one, ast.Assign) and fed.training & stored_names(one))
+    assigned = (one for one in nodes_of_type(file, ast.Assign) if fed.training & stored_names(one))
     return any(isinstance(one.value, ast.Call) and last_name(one.value) == function.name for one in assigned)
 
 
@@ -209,7 +209,7 @@ def _numbering(file: str) -> Iterator[tuple[ast.Call, str]]:
 
 def _making(names: set[str], file: str) -> list[ast.Assign]:
     """The statements that arrays are made by, and those that these are made of."""
-    assigned = [one for one in nodes_of(file) if isinstance(one, ast.Assign)]
+    assigned = nodes_of_type(file, ast.Assign)
     wanted, found = set(names), list[ast.Assign]()
     for node in sorted(assigned, key=lambda one: -one.lineno):
         if wanted & stored_names(node):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import is_taped, last_name, names_in, nodes_below, nodes_in, nodes_of, stored_names
+from gradwatch.syntax import is_taped, last_name, names_in, nodes_below, nodes_in, nodes_of, nodes_of_type, stored_names
 
 __all__ = ["find_reported"]
 
@@ -111,7 +111,7 @@ def _terms_in(node: ast.Assign, own: Sequence[ast.AST], file: str) -> Iterator[_
         yield _Term(to.id, node.value, node.lineno, own)
     if not isinstance(to, ast.Tuple) or not isinstance(node.value, ast.Call):
         return
-    made = [one for one in nodes_of(file) if isinstance(one, ast.FunctionDef) and one.name == last_name(node.value)]
+    made = [one for one in nodes_of_type(file, ast.FunctionDef) if one.name == last_name(node.value)]
     inner = nodes_below(made[0]) if len(made) == 1 else []
     returned = [one.value.elts for one in inner if isinstance(one, ast.Return) and isinstance(one.value, ast.Tuple)]
     if len(returned) != 1 or len(returned[0]) != len(to.elts):
@@ -236,8 +236,8 @@ def _is_of_loss(term: _Term, step: _Step, file: str) -> bool:
     """Whether a term, which is reported, can be meant for nothing but a loss."""
     value, inner = term.value, nodes_in(term.value)
     if any(isinstance(one, ast.Attribute) and one.attr == "losses" for one in inner):
-        asked = [one for one in nodes_of(file) if isinstance(one, ast.Attribute) and one.attr == "losses"]
-        calls = {last_name(one) for one in nodes_of(file) if isinstance(one, ast.Call)}
+        asked = [one for one in nodes_of_type(file, ast.Attribute) if one.attr == "losses"]
+        calls = {last_name(one) for one in nodes_of_type(file, ast.Call)}
         asked = [one for one in asked if last_name(one.value) not in ("keras", "tf")]
         return len(asked) == 1 and COMPILED.isdisjoint(calls) and not _regularizes(file)
     if not TERM.search(name := term.name.lower()):
@@ -265,7 +265,7 @@ def _may_hold(losses: Sequence[ast.expr], divergence: ast.expr, file: str) -> bo
 
 def _regularizes(file: str) -> bool:
     """Whether layers are given regularizers of their weights: `find_unpenalised` tells of these."""
-    given = {str(node.arg) for node in nodes_of(file) if isinstance(node, ast.keyword)}
+    given = {str(node.arg) for node in nodes_of_type(file, ast.keyword)}
     return any(one.endswith("_regularizer") for one in given - {"activity_regularizer"})
 
 

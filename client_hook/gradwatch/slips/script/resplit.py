@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from gradwatch.origin import running_fit, source_at
 from gradwatch.slips.script.fed import chain_of
-from gradwatch.syntax import last_name, names_in, nodes_of, stored_names
+from gradwatch.syntax import last_name, names_in, nodes_of, nodes_of_type, stored_names
 
 __all__ = ["find_resplit"]
 
@@ -50,7 +50,7 @@ def _shuffled(files: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     if fit is None or not fit.file or not all(isinstance(one, tf.data.Dataset) for one in (trained, held)):
         return
     if _share_shuffle(chain_of(trained), chain_of(held)):
-        calls = [(one, node) for one in files for node in nodes_of(one) if isinstance(node, ast.Call)]
+        calls = [(one, node) for one in files for node in nodes_of_type(one, ast.Call)]
         cuts = [(one, node.lineno) for one, node in calls if last_name(node) == "skip"]
         yield "shuffle", *(cuts[0] if len(cuts) == 1 else (fit.file, fit.line))
 

@@ -20,7 +20,7 @@ from gradwatch.slips.script.fed import (
     slip_by_method,
     trained_on,
 )
-from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of
+from gradwatch.syntax import last_name, names_in, nodes_in, nodes_of, nodes_of_type
 
 __all__ = ["find_restarted"]
 
@@ -69,8 +69,8 @@ def _restarted(file: str) -> Iterator[dict[str, Any]]:
 
 def _reseeded(file: str) -> Iterator[dict[str, Any]]:
     """The lines by which a generator that is begun anew in each epoch draws the same few rows in each."""
-    functions = {node.name: node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)}
-    calls = (node for node in nodes_of(file) if isinstance(node, ast.Call) and last_name(node) == "from_generator")
+    functions = {node.name: node for node in nodes_of_type(file, ast.FunctionDef)}
+    calls = (node for node in nodes_of_type(file, ast.Call) if last_name(node) == "from_generator")
     given = [functions.get(node.args[0].id) for node in calls if node.args and isinstance(node.args[0], ast.Name)]
     found = [_seeded(one) for one in given if one is not None]
     if len(given) != 1 or not found or found[0] is None or not _are_epochs(file):
@@ -106,7 +106,7 @@ def _seeded(function: ast.FunctionDef) -> ast.Assign | None:
 def _are_epochs(file: str) -> bool:
     """Whether the step that is being run stands in a loop within a loop, or in a `fit` of several epochs."""
     for frame in frames():
-        loops = [node for node in nodes_of(file) if isinstance(node, ast.For) and is_within(node, frame.f_lineno)]
+        loops = [node for node in nodes_of_type(file, ast.For) if is_within(node, frame.f_lineno)]
         if frame.f_code.co_filename == file and len(loops) > 1:
             return True
         if is_fit(frame):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import assigned_before, last_name, nodes_in, nodes_of
+from gradwatch.syntax import assigned_before, last_name, nodes_in, nodes_of, nodes_of_type
 from gradwatch.target import leaves, path_of
 
 __all__ = ["LEVELS", "find_scaled", "scaling_in"]
@@ -178,7 +178,7 @@ def _dtype_of(call: ast.Call) -> str:
 
 
 def _unconverted_in(file: str) -> Iterator[dict[str, Any]]:
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    calls = nodes_of_type(file, ast.Call)
     if any(last_name(node) == "preprocess_input" for node in calls):
         return  # which takes images of 8 bits as they are
     for node in calls:

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from gradwatch.origin import running_fit
 from gradwatch.slips.script.fed import chain_of, data_slip
-from gradwatch.syntax import nodes_in, nodes_of
+from gradwatch.syntax import nodes_in, nodes_of_type
 from gradwatch.target import path_of, walk
 
 __all__ = ["find_stateful"]
@@ -60,6 +60,6 @@ def _is_shuffled(data: Any) -> bool:
 
 def _is_reset_in_batches(file: str) -> bool:
     """Whether a state may be set back at each batch, so that none is carried on."""
-    functions = [node for node in nodes_of(file) if isinstance(node, ast.FunctionDef)]
+    functions = nodes_of_type(file, ast.FunctionDef)
     inner = [one for node in functions if "batch" in node.name or "step" in node.name for one in nodes_in(node)]
     return any(isinstance(one, ast.Attribute) and one.attr in RESETTING for one in inner)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_in, nodes_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of, nodes_of_type
 from gradwatch.target import leaves
 
 __all__ = ["find_thawed"]
@@ -102,7 +102,7 @@ def _is_of(part: str, fitted: str, file: str) -> bool:
     """Whether what is frozen looks like a part of the model that is fitted: it is called, and no model by itself."""
     if part.split(".", maxsplit=1)[0].split("[", maxsplit=1)[0] == fitted.split(".", maxsplit=1)[0]:
         return True
-    calls = [node for node in nodes_of(file) if isinstance(node, ast.Call)]
+    calls = nodes_of_type(file, ast.Call)
     owners = [node.func for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr in ALONE]
     if any(ast.unparse(one.value) == part for one in owners):
         return False

@@ -15,7 +15,7 @@ from typing import Any, Final
 import keras
 
 from gradwatch.origin import source_at
-from gradwatch.syntax import last_name, nodes_in, nodes_of, readers_of
+from gradwatch.syntax import last_name, nodes_in, nodes_of, nodes_of_type, readers_of
 from gradwatch.target import walk
 
 __all__ = ["find_uncalled"]
@@ -76,7 +76,7 @@ def _read_in(files: Sequence[str]) -> set[str]:
 
 def _set_in(file: str, name: str) -> Iterator[tuple[str, tuple[int, bool]]]:
     """The attributes that a class's ``__init__`` sets: the line of each, and whether it looks like a loss's setting."""
-    classes = [node for node in nodes_of(file) if isinstance(node, ast.ClassDef) and node.name == name]
+    classes = [node for node in nodes_of_type(file, ast.ClassDef) if node.name == name]
     methods = {one.name: one for node in classes for one in node.body if isinstance(one, ast.FunctionDef)}
     made = methods.get("__init__")
     is_own = len(classes) == 1 and all(last_name(one) in BASES for one in classes[0].bases)

@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 from gradwatch.origin import running_fit, source_at
-from gradwatch.syntax import last_name, nodes_of
+from gradwatch.syntax import last_name, nodes_of_type
 from gradwatch.target import leaves, path_of
 
 __all__ = ["find_unmasked"]
@@ -57,7 +57,7 @@ def find_unmasked(models: Sequence[Any], files: Sequence[str]) -> list[dict[str,
     padding = next((one for one in map(_padding_of, (rows[:ROWS], rows[:ROWS, ::-1])) if one is not None), None)
     if padding is None:
         return []
-    calls = [(file, node) for file in files for node in nodes_of(file) if isinstance(node, ast.Call)]
+    calls = [(file, node) for file in files for node in nodes_of_type(file, ast.Call)]
     lines = [(file, node.lineno) for file, node in calls if last_name(node) == "Masking"]
     path = path_of(first)
     place = {"name": path, "layer": path, "source": source_at(lines) if len(lines) == 1 else None}
