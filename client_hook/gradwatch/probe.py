@@ -227,6 +227,8 @@ class Stream:
         sums: the variables of the script's own that all gradients are read from, by handle; none if they are not.
         correlated: targets of which it is told how far outputs follow them, by their names in the table.
         heads: of targets what the layer gives that is held to them, both by their names in the table.
+        is_fitted: whether a linear fit of the inputs is held beside the first of these targets: no measure of a model
+            whose first layers were learned for another task.
         traced: numbers of Python's that the first trace took; a later trace knows them by name and line.
         is_left_out: for each whether it is not given to the optimizer, since a tape that was asked for its gradient
             with that of the others gave none; None: all are given.
@@ -280,6 +282,7 @@ class Stream:
         sums: frozenset[int] = frozenset(),
         correlated: Sequence[str] = (),
         heads: Mapping[str, str] | None = None,
+        is_fitted: bool = True,
         traced: Sequence[Traced] = (),
         is_left_out: Sequence[bool] | None = None,
         setup: Mapping[str, Any] | None = None,
@@ -316,7 +319,7 @@ class Stream:
         self.scalars = (*self.SCALARS, *map(name_correlation, correlated), *(CONTRASTS if has_contrast else ()))
         self.traced = tuple(traced)
         self._traced_at, self._was_outdated = -1, 0
-        self._linear_fit = LinearFit()
+        self._linear_fit, self._is_fitted = LinearFit(), is_fitted
         self._beside = self._find_looks()
         self._marks: dict[str, Message] = {path: {"momentum": share} for path, share in (momenta or {}).items()}
         self._marks |= {path: {"frozen": True} for path in untaught or {}}
@@ -596,7 +599,8 @@ class Stream:
 
         def look() -> Tensor:
             found = [find_leaked(compared)]
-            if (first := pairs.get(self._correlated[0]) if self._correlated else None) is not None:
+            first = pairs.get(self._correlated[0]) if self._correlated and self._is_fitted else None
+            if first is not None:
                 self._linear_fit.keep(step, compared.inputs, first)
             for name in self._correlated:
                 pair = pairs.get(name)

@@ -29,6 +29,7 @@ __all__ = [
     "describe_targets",
     "file_of",
     "frozen_as_made",
+    "has_frozen",
     "has_keras_losses",
     "has_keras_step",
     "is_of_keras",
@@ -286,6 +287,12 @@ def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
     """
     frozen = (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
     return _as_made((layer, _own(layer)) for layer in frozen)
+
+
+def has_frozen(models: Sequence[Any]) -> bool:
+    """Whether a layer with a kernel is frozen: what it makes of an input was learned for something else."""
+    frozen = (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
+    return any(len(variable.shape) > 1 for layer in frozen for variable in _own(layer).values())
 
 
 def left_as_made(

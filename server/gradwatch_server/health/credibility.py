@@ -149,7 +149,9 @@ def _is_cut_credible(episode: Cut, testimony: Testimony) -> bool:
         return False
     if operation is not None and operation.function == "Log" and operation.is_held and loss.recent is not None:
         of_each = -math.log(operation.floor or 1.0)
-        if loss.recent < HELD_PART * episode.share * of_each:
+        # A mean begins with the loss of a guess, ln 2, and a sum with as many of these as it has elements.
+        n_summed = loss.initial / math.log(2) if loss.initial is not None and loss.initial > of_each else 1.0
+        if loss.recent < HELD_PART * episode.share * of_each * n_summed:
             return False
     if operation is not None and operation.function in DIVISIONS and not episode.is_first_row:
         # A softmax over a temperature that is lowered step by step becomes a choice, and has no slope then.

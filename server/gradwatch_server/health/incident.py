@@ -259,14 +259,20 @@ def _is_driving(episode: Episode) -> bool:
 
 
 def _without_twins(quiet: list[Episode]) -> list[Episode]:
-    """Leaves out what is known of a layer's output already, from the stream of another optimizer."""
+    """Leaves out what is known already: of a layer's output, from another optimizer's stream, or of one line's clip."""
     known: dict[tuple[type[Episode], int, str], int] = {}
+    clipped: set[Hashable] = set()
     left = []
     for one in quiet:
         if isinstance(one, (Collapsed, Unreachable)) and one.table is not None:
             key = (type(one), one.first_step, one.table.layer_of(one.column))
             if known.setdefault(key, one.stream) != one.stream:
                 continue
+        if isinstance(one, Cut) and one.operation is not None and (source := one.operation.source):
+            line = (one.stream, one.column, one.operation.function, source["file"], source["line"])
+            if line in clipped:
+                continue
+            clipped.add(line)
         left.append(one)
     return left
 
@@ -295,7 +301,8 @@ def _identity(episode: Episode) -> Hashable:
 def _without_guess(quiet: list[Episode]) -> list[Episode]:
     """Leaves out words without places, which may be meant, where anything else tells why nothing is learned."""
     others = [one for one in quiet if not (isinstance(one, Misshaped) and one.what is SlipKind.UNORDERED)]
-    is_known = any(isinstance(one, _CAUSES_OF_GUESSING) and not isinstance(one, _SYMPTOMS) for one in others)
+    symptoms = tuple(kind for kind in _SYMPTOMS if kind is not Still)  # the order of words moves no weights
+    is_known = any(isinstance(one, _CAUSES_OF_GUESSING) and not isinstance(one, symptoms) for one in others)
     return others if is_known else quiet
 
 

@@ -18,6 +18,8 @@ ROUNDED_SHARE: Final = 1e-10
 """Of the widest column's range: what is left where 64-bit numbers cancel out."""
 NARROW_SHARE: Final = 1e-3
 """Of the widest column's range: what a layer makes of the others is lost beside it."""
+FAR_SHARE: Final = 0.1
+"""Of the largest number of all columns: beside it smaller ones are of another size."""
 TURNS: Final = (2 * math.pi, 360.0)
 TURN_SMALL: Final = 0.35
 """Of a turn, how far the difference of two angles goes at the most where neither passes its end."""
@@ -141,6 +143,17 @@ class InputColumns:
             return [], -1
         narrow = (reach > 0) & (reach < share * reach.max())
         return np.flatnonzero(narrow).tolist(), int(np.argmax(reach))
+
+    def find_far(self) -> list[int]:
+        """The columns with numbers at least a tenth as large as the largest of all, the farthest first.
+
+        Empty where that is each of them.
+        """
+        reach = np.fmax(np.abs(self._low), np.abs(self._high))
+        if not len(reach) or not np.isfinite(reach).all():
+            return []
+        far = np.flatnonzero(reach >= FAR_SHARE * reach.max())
+        return sorted(far.tolist(), key=lambda column: -reach[column]) if len(far) < len(reach) else []
 
     def lacks_first(self) -> bool:
         """Whether all columns held 0 and 1, and the first one nothing but 0."""

@@ -45,11 +45,13 @@ __all__ = [
     "advise_small_inputs",
     "advise_small_start",
     "advise_unknown_words",
+    "advise_unscaled",
     "better_rate",
     "is_as_made",
     "is_climbing",
     "is_rate_negative",
     "layers_of",
+    "say_large_columns",
     "say_variance",
     "set_rate",
     "start_as_usual",
@@ -75,6 +77,10 @@ UNKNOWN_SHARE: Final = 0.9
 """Of the words of a text: what is left tells hardly any texts apart."""
 SMALL_INPUT: Final = 0.02
 """Inputs all below it say next to nothing beside biases: bytes divided by 255 twice are below 0.004."""
+COLUMNS_NAMED: Final = 4
+"""Of a wider input it says little which of its columns are large."""
+SAME_SIZE: Final = 10.0
+"""So many times as large as in one batch, a column may be over all of them."""
 LARGE_TARGET: Final = 100.0
 """Beside outputs of about 1, as a model starts by giving: the first error is a hundred times what it is made for."""
 BOTTOMLESS_FACTOR: Final = 10.0
@@ -258,8 +264,8 @@ def advise_first_rate(scene: Scene, ratio: float) -> Hypothesis:
 
 def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
     """Causes of a gradient norm that grows far beyond its past."""
-    if lead.first_step < EARLY_STEPS and (targets := _advise_targets(scene)):
-        return [*targets, advise_rate(scene, 0.4)]
+    if unscaled := advise_unscaled(lead.first_step, scene):
+        return [*unscaled, advise_rate(scene, 0.4)]
     ratio = scene.update_ratio
     n_steps = max(lead.largest_step - lead.first_step, 0) + 1
     rate = 0.5 if ratio is None else 0.85 if ratio > RATIO_LIMIT else 0.6 if ratio > 10 * USUAL_RATIO else 0.3
@@ -459,6 +465,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     if not largest > LARGE_INPUT:
         return []
     where = f" in {_say_input(name)}" if name else ""
+    where += say_large_columns(scene, largest, name)
     unadapted = [advise_adapt(str(slip["layer"])) for slip in scene.setup.slips if is_as_made(slip)]
     return [
         *unadapted[:1],
@@ -471,6 +478,19 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
             SCALED_INPUTS,
         ),
     ]
+
+
+def say_large_columns(scene: Scene, largest: float, name: str = "") -> str:
+    """The columns of an input that hold numbers so large, the largest first, where others do not."""
+    known = {key: columns for (_, key), columns in scene.facts.columns.items() if not key.startswith("target")}
+    if name not in known and len(known) != 1:
+        return ""
+    columns = known[name] if name in known else next(iter(known.values()))
+    far = columns.find_far()
+    # What a layer has scaled since says nothing of the columns.
+    if not 0 < len(far) <= COLUMNS_NAMED or not max(map(abs, columns.reach(far[0]))) < SAME_SIZE * largest:
+        return ""
+    return f" (column{'' if len(far) == 1 else 's'} {', '.join(map(str, far))}, counted from 0)"
 
 
 def advise_small_inputs(largest: float, prepared: str = "") -> list[Hypothesis]:
@@ -631,6 +651,14 @@ def _advise_targets(scene: Scene) -> list[Hypothesis]:
             SCALED_TARGETS,
         )
     ]
+
+
+def advise_unscaled(step: int, scene: Scene) -> list[Hypothesis]:
+    """Targets or inputs so far from usual that any rate would overshoot, as the cause of what began at that step."""
+    if step >= EARLY_STEPS:
+        return []
+    is_far = scene.start.largest_input > FAR_INPUT
+    return [*_advise_targets(scene), *(advise_scale(scene, 0.88) if is_far else [])]
 
 
 def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:

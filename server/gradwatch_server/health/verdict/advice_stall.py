@@ -25,6 +25,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     advise_small_inputs,
     advise_small_start,
     better_rate,
+    say_large_columns,
     set_rate,
     start_as_usual,
 )
@@ -124,7 +125,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     elif not lead.is_first_row:
         found.append(advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1))
     if lead.largest_input > LARGE_INPUT:
-        found.append(_scale(lead))
+        found.append(_scale(lead, say_large_columns(scene, lead.largest_input, scene.start.widest_input)))
     found += advise_small_inputs(lead.largest_input)
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
@@ -1143,13 +1144,13 @@ def _scale_for(lead: Cut) -> Hypothesis:
     )
 
 
-def _scale(lead: Flat) -> Hypothesis:
+def _scale(lead: Flat, where: str) -> Hypothesis:
     what = "far below 0 for every input" if lead.is_dead else "far beyond the range in which the function has a slope"
     return Hypothesis(
         "The inputs are not scaled",
         0.75,
-        f"Values up to {say_number(lead.largest_input)} enter the model. Sums over many of them are {what}, and the "
-        "first steps are just as large.",
+        f"Values up to {say_number(lead.largest_input)} enter the model{where}. Sums over many of them are {what}, and "
+        "the first steps are just as large.",
         "Scale every feature to about [-1, 1], or normalise in the first layer.",
         SCALE_CODE,
         SCALED_INPUTS,

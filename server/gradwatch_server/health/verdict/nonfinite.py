@@ -11,8 +11,9 @@ import numpy.typing as npt
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.entry import Entry, locate
 from gradwatch_server.health.episode import NonFinite, Phase
-from gradwatch_server.health.finding import Finding
+from gradwatch_server.health.finding import Finding, Hypothesis
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.verdict.advice_growth import advise_unscaled
 from gradwatch_server.health.verdict.advice_nonfinite import (
     advise_beyond,
     advise_broken_rate,
@@ -24,7 +25,7 @@ from gradwatch_server.health.verdict.advice_nonfinite import (
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
 from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_counts, say_value, say_word
 from gradwatch_server.health.verdict.loss_scale import tell_loss_scale
-from gradwatch_server.health.verdict.operation import is_arithmetic, say_place, say_trouble
+from gradwatch_server.health.verdict.operation import is_arithmetic, is_fed_infinity, say_place, say_trouble
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene
 from gradwatch_server.health.verdict.spelling import say_count, say_number, say_step
 from gradwatch_server.health.verdict.witness import say_backprop, tell_activation, tell_input
@@ -96,7 +97,7 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     if culprit is not None and scene.account is not None:
         title = f"{title.removesuffix(' while the weights were still finite')}: "
         title += f"{say_trouble(scene.account, culprit)}{say_place(culprit)}"
-        hypotheses = advise_operation(scene.account, culprit) + doubt(hypotheses)
+        hypotheses = _advise_overflow(lead, scene) + advise_operation(scene.account, culprit) + doubt(hypotheses)
     return make_finding(
         lead,
         scene,
@@ -109,6 +110,14 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
         subject=lead.name,
         reaches_gradients=reached,
     )
+
+
+def _advise_overflow(lead: NonFinite, scene: Scene) -> list[Hypothesis]:
+    """What made numbers too large for plain arithmetic within a few steps."""
+    account, culprit = scene.account, scene.culprit
+    if account is None or culprit is None or not is_arithmetic(culprit) or is_fed_infinity(account):
+        return []
+    return [] if lead.is_first_row or account.dtype == "float16" else advise_unscaled(lead.first_step, scene)
 
 
 def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding:
@@ -139,7 +148,7 @@ def _tell_gradient(lead: NonFinite, table: TensorTable, scene: Scene) -> Finding
     kind, hypotheses, culprit = "nonfinite_gradient", advise_gradient(lead, entry, scene), scene.culprit
     if culprit is not None and scene.account is not None:
         title = f"{subject} {begins}: {say_trouble(scene.account, culprit)}{say_place(culprit)}"
-        named = advise_operation(scene.account, culprit)
+        named = _advise_overflow(lead, scene) + advise_operation(scene.account, culprit)
         if culprit.is_gradient and not is_arithmetic(culprit):
             kind = "singular_gradient"
         elif not culprit.is_gradient and scene.is_loss_finite:
