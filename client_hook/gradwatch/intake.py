@@ -21,6 +21,7 @@ from tensorflow.python.eager import record
 from gradwatch.correlation import Pair, is_comparable, is_compared, meetings_of
 from gradwatch.leakage import Compared
 from gradwatch.origin import layer_of
+from gradwatch.slips.graph.mask import is_hiding
 from gradwatch.slips.graph.undetached import is_reward
 from gradwatch.tap import Tap, enclosing_graphs
 from gradwatch.walk import DIFFERENCES, ENTROPIES, roots_of
@@ -283,6 +284,7 @@ class Intake:
             if isinstance(leaf, tf.Tensor) and first.setdefault((role, id(leaf)), by) == by:
                 whole[role, path, id(leaf)] = leaf
         inputs, targets = ([leaf for (one, _, _), leaf in whole.items() if one == role] for role in (INPUT, TARGET))
+        targets = [leaf for leaf in targets if not (tf.is_symbolic_tensor(leaf) and is_hiding(leaf))]
         entries = _name(found)
         return Entered(entries, Compared(inputs, targets, self._pairs(entries, known)))
 

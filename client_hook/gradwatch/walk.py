@@ -22,6 +22,7 @@ __all__ = [
     "WAY_MAX",
     "behind",
     "beyond",
+    "consumers_of",
     "given_of",
     "given_tensors",
     "goes_into",
@@ -98,12 +99,18 @@ def beyond(op: Any, *, most: int = WAY_MAX) -> list[Any]:
     found: list[Any] = []
     while pending and len(found) < most:
         for output in pending.pop().outputs:
-            for one in output.consumers():
-                if id(one) not in seen and one.type not in SHAPES and not one.name.startswith(GRADIENT_SCOPE):
+            for one in consumers_of(output):
+                if id(one) not in seen:
                     seen.add(id(one))
                     found.append(one)
                     pending.append(one)
     return found
+
+
+def consumers_of(tensor: Any) -> list[Any]:
+    """The operations that take a tensor's numbers, without those of a gradient."""
+    taking = (one for one in tensor.consumers() if one.type not in SHAPES)
+    return [one for one in taking if not one.name.startswith(GRADIENT_SCOPE)]
 
 
 def passed(tensor: Any, through: Set[str] = PASSING) -> Any:

@@ -548,6 +548,28 @@ def test_loss_of_guessing_is_told(width: int, n_classes: int) -> None:
     assert found.evidence["n_classes"] == n_classes
 
 
+@pytest.mark.parametrize(
+    ("loss", "titles"),
+    [
+        pytest.param(133.0 * np.exp(-STEPS / 20) + 25.0, [], id="sums of 192 bits, of which few can be wrong"),
+        pytest.param(133.0 + 600.0 * (STEPS > 100), ["35% of the gradient"], id="sums, of which many are"),
+        pytest.param(0.69 * np.exp(-STEPS / 20) + 0.6, ["35% of the gradient"], id="means, of which many are"),
+        pytest.param(0.69 * np.exp(-STEPS / 20) + 0.1, [], id="means, of which few can be wrong"),
+    ],
+)
+def test_a_bound_before_the_logarithms_of_a_bit_and_of_its_rest(loss: np.ndarray, titles: list[str]) -> None:
+    """Told once, for both; and not where what is left of the loss has no room for what it would hide."""
+    line = {"layer": "", "is_gradient": False, "forward": None} | {
+        "source": {"file": "/home/me/train.py", "line": 58, "code": "bits = x * log(p) + (1.0 - x) * log(1.0 - p)"},
+        "input": {"type": "Maximum", "constant": 1e-6},
+    }
+    logs = [line | {"type": "Log", "name": name} for name in ("Log", "Log_1")]
+    sick = run(operations=logs, seed=3).cut("backprop", [4], np.clip((STEPS - 100) / 100, 0, 0.35)).set_loss(loss)
+    for place in range(2):
+        sick.break_operation(place, start=0, n=0, margin=1e-6, amplification=1e6)
+    assert [one.title.partition(" at ")[0] for one in sick.feed().findings()] == titles
+
+
 def test_plateau_that_ends_says_until_when() -> None:
     run = stuck(math.log(10), 3_000)
     run.scalars[2_000:, 0] = 1.0

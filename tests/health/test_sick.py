@@ -11,7 +11,7 @@ from gradwatch_server.health import Engine, Finding
 from gradwatch_server.health.episode import NonFinite
 from gradwatch_server.health.missing import LEFT_OUT_ROWS
 from gradwatch_server.health.verdict import _TELLERS
-from tests.health.streams import Run, dense, forward
+from tests.health.streams import COLUMN, Run, dense, forward
 
 D4 = dense(4)
 N = 300
@@ -451,6 +451,47 @@ def test_growth_to_a_power_that_overflows() -> None:
         found.hypotheses[0].cause
         == "A number above 1 to a high power grows beyond all bounds in `memory` (train.py:44)"
     )
+
+
+def overflowing(step: int, *, target: float = 1.0, value: float = 1.0) -> Run:
+    """A loss that overflows in plain arithmetic, of targets and of one input column as large as this."""
+    run = Run(D4, inputs=[("input", 3), ("target", 1)]).set_loss(2.3)
+    of_input, of_target = run.columns("input")
+    run.statistics[:, of_input, [COLUMN["min"], COLUMN["max"]]] = -1.0, value
+    run.statistics[:, of_target, [COLUMN["min"], COLUMN["max"]]] = -1.0, target
+    ends = np.zeros((N, 3, 3), np.float32)
+    ends[:, :, 1], ends[:, :, 2] = -1.0, [1.0, value, 1.0]
+    nothing = {"bad_rows": np.full((N, 8), -1, np.int64), "n_bad_rows": np.zeros(N, np.int64)}
+    run.input_columns.append({"tensor": "input", "steps": STEPS, "columns": ends, **nothing})
+    mean = forward("Sum", "compile_loss/mse/Sum")
+    return broken_all(run.break_loss(step, value=float("inf")), step + 1).name_origin(mean, step)
+
+
+SIZES = {"target": 488.0, "value": 1_790.0}
+UNSCALED = {"target": "The targets are not scaled", "value": "The inputs are not scaled"}
+
+
+@pytest.mark.parametrize("what", SIZES)
+def test_an_overflow_within_the_first_steps_is_of_what_they_followed(what: str) -> None:
+    found = lead(overflowing(1, **{what: SIZES[what]}).feed())
+    assert (found.kind, found.first_step) == ("nonfinite_loss", 1)
+    assert [one.cause for one in found.hypotheses[:2]] == [UNSCALED[what], "Numbers too large for the sum"]
+    assert ("(column 1, counted from 0)" in found.hypotheses[0].why) == (what == "value")
+
+
+@pytest.mark.parametrize("what", SIZES)
+@pytest.mark.parametrize(("step", "size"), [(0, 1.0), (100, 1.0), (1, 1e-3)], ids=["first", "late", "small"])
+def test_an_overflow_is_of_nothing_else(what: str, step: int, size: float) -> None:
+    """At the first step nothing was followed yet, and later ones had long gone well."""
+    found = lead(overflowing(step, **{what: size * SIZES[what]}).feed())
+    assert UNSCALED[what] not in [one.cause for one in found.hypotheses]
+
+
+@pytest.mark.parametrize("what", SIZES)
+def test_a_gradient_that_grows_within_the_first_steps_is_of_what_they_followed(what: str) -> None:
+    run = overflowing(12, **{what: SIZES[what]}).scale("gradient", growing(30.0, 6, 11))
+    found = lead(run.feed())
+    assert (found.kind, found.hypotheses[0].cause) == ("exploding_gradient", UNSCALED[what])
 
 
 def test_rate_that_is_known_afterwards_is_a_cause_and_renames_nothing() -> None:

@@ -167,6 +167,38 @@ def test_a_reward_that_stands_in_the_state_is_no_leak(watch, read, is_ending):
     assert not [one for one in diagnose(recording).findings() if "of the input" in one.title]
 
 
+@pytest.mark.parametrize(
+    "hide",
+    [
+        lambda scores, mask: scores + (1.0 - mask) * -1e9,
+        lambda scores, mask: tf.where(mask > 0.5, scores, -1e9),
+        None,
+    ],
+)
+def test_a_mask_of_scores_that_stands_in_the_state_is_no_leak(watch, read, hide):
+    """Not to be known apart from a target by its shape; what is held to the scores is one."""
+    model, optimizer = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)]), keras.optimizers.Adam(0.05)
+    handle = watch(model)
+
+    @tf.function
+    def step(state, mask):
+        with tf.GradientTape() as tape:
+            scores = model(state)
+            if hide is None:
+                loss = tf.reduce_mean(tf.square(scores - mask))
+            else:
+                loss = -tf.reduce_mean(tf.reduce_max(tf.nn.log_softmax(hide(scores, mask)), axis=1))
+        optimizer.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+
+    is_open = (X[:, :2] > 0).astype(np.float32)
+    state = np.concatenate([X[:, 2:4], is_open], axis=1)
+    for begin in range(0, len(X), 16):
+        step(state[begin : begin + 16], is_open[begin : begin + 16])
+    handle.close()
+    told = leaked(read(handle))
+    assert (told > 0).all() if hide is None else told.size == 0
+
+
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_the_last_of_a_sequence_is_told(watch, read, way):
     recording = read(train(way, watch, TOKENS, TOKENS[:, -1].astype(np.float32)))

@@ -242,6 +242,18 @@ def test_it_is_told_in_every_way_to_train(watch, read, random, name):
     assert values[-1] > 0.9
 
 
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_it_is_no_measure_of_features_that_are_frozen(watch, read, random, is_frozen):
+    x = random.normal(size=(640, 6)).astype("float32")
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(4, name="features"), keras.layers.Dense(1)])
+    model.get_layer("features").trainable = not is_frozen
+    recording = read(WAYS["fit"](watch, model, keras.optimizers.SGD(1e-6), x, x[:, :1], 100))
+    ((stream, table),) = recording.tables.items()
+    place = table["scalars"].index("linear_fit")
+    values = np.concatenate([message["scalars"][:, place] for message in recording.rows[stream]])
+    assert bool(np.isnan(values).all()) == is_frozen
+
+
 def test_without_targets_there_is_none(watch, read):
     model, optimizer = keras.Sequential([keras.Input((6,)), keras.layers.Dense(1)]), keras.optimizers.SGD(1e-3)
     watched = watch(model, optimizer, budget=0)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final, NamedTuple
 
-from gradwatch.constants import constant
+from gradwatch.constants import constant, parted
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
 from gradwatch.slips.graph.diagonals import OFFSETS, find_diagonals
-from gradwatch.walk import ADDING, PASSING, behind, goes_into, passed
+from gradwatch.walk import ADDING, PASSING, behind, consumers_of, goes_into, passed
 
-__all__ = ["find_ahead", "find_inverted", "find_onward", "find_single", "is_onward"]
+__all__ = ["find_ahead", "find_inverted", "find_onward", "find_single", "is_hiding", "is_onward"]
 
 FAR_BELOW: Final = -1e3
 """From here on a number that stands for minus infinity: of its exponential nothing is left."""
@@ -26,6 +26,8 @@ Tensor = Any  # tensorflow ships no types
 _WEIGHING: Final = {"BatchMatMulV2", "Einsum", "MatMul", "Mul"}
 """Operations that take weights."""
 _CHOOSING: Final = frozenset({"Select", "SelectV2"})
+_OF_TRUTHS: Final = PASSING | {"Equal", "Greater", "GreaterEqual", "Less", "LogicalNot", "NotEqual", "Sub"}
+"""What makes a mask of another."""
 _UPRIGHT: Final = PASSING - {"Transpose"}
 """What leaves a matrix the way it is turned."""
 
@@ -98,6 +100,25 @@ def find_onward(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
 def is_onward(scores: Tensor) -> bool:
     """Whether the scores of an attention have such a mask."""
     return any(_is_onward(kept) for _, kept in _seen_by(scores))
+
+
+def is_hiding(given: Tensor) -> bool:
+    """Whether all that becomes of what a step was given is a mask that hides scores, or chooses between two tensors."""
+    pending, is_mask = [given], False
+    while pending:
+        tensor = pending.pop()
+        for op in consumers_of(tensor):
+            if op.type in _OF_TRUTHS:
+                pending += op.outputs
+            elif (op.type in _CHOOSING and op.inputs[0] is tensor) or (op.type == "Mul" and _is_far(parted(op))):
+                is_mask = True
+            else:
+                return False
+    return is_mask
+
+
+def _is_far(product: tuple[float, Tensor] | None) -> bool:
+    return product is not None and abs(product[0]) >= -FAR_BELOW
 
 
 def _is_onward(kept: Any) -> bool:
