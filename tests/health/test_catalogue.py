@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.sixtyfourth import BROKEN
+from tests.health.catalogue.sixtysixth import BROKEN
 
 LONG = {
     "accelerometer activity",
@@ -48,8 +48,10 @@ LONG = {
     "card focal",
     "cell centers",
     "cell centres",
+    "cello timbres",
     "char writer",
     "charge",
+    "choir sections",
     "churn events",
     "circles",
     "citation gcn",
@@ -86,6 +88,7 @@ LONG = {
     "fabric",
     "feed ranker",
     "feeder",
+    "ferry tickets",
     "field boundaries",
     "field direction",
     "film look",
@@ -104,11 +107,13 @@ LONG = {
     "gearbox acoustics",
     "gearbox state",
     "glacier flow",
+    "goat collars",
     "grain images",
     "grid load",
     "grid quarters",
     "grocery basket",
     "heart murmurs",
+    "heron ratings",
     "hotel ranking",
     "hydrophone bearing",
     "icu deterioration",
@@ -154,11 +159,14 @@ LONG = {
     "particle jets",
     "passage search",
     "passes",
+    "peat cores",
     "peptide binding",
     "physics bearing",
     "plankton transfer",
+    "puffin rings",
     "pump vibration",
     "pure premium",
+    "quarry plumes",
     "radar codec",
     "radar rain",
     "radio coverage",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.sixtyfourth import HEALTHY
+from tests.health.catalogue.sixtysixth import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -21,10 +21,12 @@ LONG = {
     "bearing resnet1d",
     "bearing spectra",
     "bearing transfer",
+    "beehive scales",
     "binary keyword",
     "body table",
     "building moe",
     "card alerts",
+    "card ledger",
     "catalogue two tower",
     "churn dealer embedding",
     "click stream",
@@ -48,6 +50,7 @@ LONG = {
     "epistasis",
     "fabric resnet",
     "film rating ordinal",
+    "flat valuation",
     "flow rezero",
     "gas spectra fp16",
     "glass",
@@ -67,6 +70,7 @@ LONG = {
     "leaf transfer",
     "leak alerts",
     "lift policy",
+    "lock basins",
     "lorenz readout",
     "masked phrases",
     "menu lm",
