@@ -54,7 +54,6 @@ def parse(file: str) -> ast.Module | None:
         return None
 
 
-@functools.lru_cache(maxsize=FILES_KEPT)
 def nodes_of(file: str) -> tuple[ast.AST, ...]:
     """All nodes of a file's tree, as `ast.walk` gives them; none where there is no tree."""
     tree = parse(file)

@@ -549,6 +549,22 @@ def test_loss_of_guessing_is_told(width: int, n_classes: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("share", "kernels", "kinds"),
+    [
+        pytest.param(1.0, [0, 2, 4], ["saturated_activation"], id="its own and those before it"),
+        pytest.param(1.0, [4], ["saturated_activation"], id="its own"),
+        pytest.param(1.0, [0, 2, 4, 6], ["saturated_activation", "zero_gradient"], id="one behind it as well"),
+        pytest.param(0.95, [0, 2, 4], ["saturated_activation", "zero_gradient"], id="not all of its units"),
+    ],
+)
+def test_zeros_where_all_units_are_at_their_ends_are_of_these(
+    share: float, kernels: list[int], kinds: list[str]
+) -> None:
+    sick = run().flatten([3], share).set_loss(2.3).scale("gradient", 0.0, kernels)
+    assert sorted(one.kind for one in sick.feed().findings()) == kinds
+
+
+@pytest.mark.parametrize(
     ("loss", "titles"),
     [
         pytest.param(133.0 * np.exp(-STEPS / 20) + 25.0, [], id="sums of 192 bits, of which few can be wrong"),

@@ -289,6 +289,27 @@ def test_gradients_that_fade_by_less_and_a_loss_that_stays(batch: int) -> None:
     assert not fading(2.3 * np.exp(-np.arange(N) / 150.0)).feed(batch=batch).findings(), "it comes down"
 
 
+@pytest.mark.parametrize(
+    ("functions", "confidence"),
+    [
+        pytest.param(["sigmoid"] * 7, 0.9, id="sigmoids"),
+        pytest.param(["sigmoid"] * 3 + ["relu"] * 4, 0.6, id="gates among others"),
+        pytest.param(["tanh"] * 7, 0.6, id="tanh"),
+        pytest.param(["relu"] * 7, 0.15, id="no ends"),
+        pytest.param(["relu"] * 6 + [None], 0.6, id="one is not known"),
+    ],
+)
+def test_of_functions_that_are_known_it_is_said_how_likely_they_saturate(
+    functions: list[str | None], confidence: float
+) -> None:
+    layers = [(f"dense_{n}", 64, function) for n, function in enumerate([*functions, None])]
+    fading = Run(dense(8), n_steps=N, layers=layers).set_loss(2.3).scale("gradient", 1e-3, range(4))
+    (found,) = [one for one in fading.feed().findings() if one.kind == "vanishing_gradient"]
+    (one,) = [one for one in found.hypotheses if one.cause == "Saturating activations through many layers"]
+    assert one.confidence == confidence
+    assert ("Here 7 layers end in a sigmoid, which together leave 6.1e-05 at most" in one.why) == (confidence == 0.9)
+
+
 def averaged_together(n_layers: int, momentum: float = 0.99, variance: float = 0.015) -> Run:
     """Layers whose batches vary by little, of which the averages began at a variance of 1; its loss falls."""
     paths = [f"norm_{layer}" for layer in range(n_layers)]

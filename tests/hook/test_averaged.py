@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gradwatch.slips.script import averaged
+from gradwatch import syntax
 from gradwatch.slips.script.averaged import find_copied, find_lost, find_replaced
 
 CAPTURE = ("gradient", "operation")
@@ -18,7 +18,7 @@ STEP = "grads = tape.gradient(loss, model.trainable_variables)"
 def find(monkeypatch):
     def found(*lines):
         tree = ast.parse("\n".join(lines))
-        monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        monkeypatch.setattr(syntax, "parse", lambda file: tree)
         return [round(one["keeps"], 6) for one in find_replaced(["train.py"])]
 
     return found
@@ -76,7 +76,7 @@ COPIES = "for t, w in zip(target.get_weights(), model.get_weights()):"
 )
 def test_copies_of_weights_that_are_changed(monkeypatch, lines, owner):
     tree = ast.parse("\n".join(lines))
-    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(tree)))
+    monkeypatch.setattr(syntax, "parse", lambda file: tree)
     assert [one["lost"] for one in find_lost(["train.py"])] == ([] if owner is None else [owner])
 
 
@@ -155,7 +155,7 @@ COPY = "target.set_weights(model.get_weights())"
 )
 def test_a_target_network_that_is_copied_at_each_step(monkeypatch, asked, last, inner, outer, is_told):
     text = LEARN.format(asked=asked, last=f"    {last}", inner=f"        {inner}", outer=f"    {outer}")
-    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    monkeypatch.setattr(syntax, "parse", lambda file: ast.parse(text))
     assert [one["recopied"] for one in find_copied(["train.py"])] == [True] * is_told
 
 
@@ -165,7 +165,7 @@ def test_a_target_network_that_is_copied_behind_a_loop_of_steps(monkeypatch):
         asked="target(s2)", last="    pass", inner="        pass", outer="    actor.train_on_batch(s, a)"
     )
     text += f"    {COPY}\n"
-    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    monkeypatch.setattr(syntax, "parse", lambda file: ast.parse(text))
     assert find_copied(["train.py"]) == []
 
 
@@ -173,5 +173,5 @@ def test_a_target_network_that_is_copied_behind_a_step_of_another_network(monkey
     actor = "gradients = tape.gradient(loss, actor.trainable_variables)\n    rate.apply_gradients(gradients)"
     text = LEARN.format(asked="target(s2)", last="", inner="        pass", outer="")
     text += f"\ndef end(loss):\n    {actor}\n    {COPY}\n"
-    monkeypatch.setattr(averaged, "nodes_of", lambda file: tuple(ast.walk(ast.parse(text))))
+    monkeypatch.setattr(syntax, "parse", lambda file: ast.parse(text))
     assert find_copied(["train.py"]) == []

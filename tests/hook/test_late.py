@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradwatch.slips.script import late
+from gradwatch import syntax
 from gradwatch.slips.script.late import find_late
 
 
@@ -16,7 +16,7 @@ from gradwatch.slips.script.late import find_late
 def find(monkeypatch: Any) -> Callable[[str], list[str]]:
     def read(text: str) -> list[str]:
         tree = ast.parse(text)
-        monkeypatch.setattr(late, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        monkeypatch.setattr(syntax, "parse", lambda file: tree)
         return [one["name"] for one in find_late(["train.py"])]
 
     return read

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gradwatch.slips.script import refitted
+from gradwatch import syntax
 from gradwatch.slips.script.refitted import find_refitted, find_renumbered
 
 CAPTURE = ("gradient", "operation")
@@ -18,7 +18,7 @@ BOTH = "a, b = load(); k = {n: i for i, n in enumerate(set(a + b))}"
 def find(monkeypatch):
     def found(*lines):
         tree = ast.parse("\n".join(lines))
-        monkeypatch.setattr(refitted, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        monkeypatch.setattr(syntax, "parse", lambda file: tree)
         return [ast.unparse(one.node) for one in find_refitted(["train.py"])]
 
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradwatch.slips.script import siblings
+from gradwatch import syntax
 from gradwatch.slips.script.siblings import find_siblings
 
 LOAD = "(x_train, y_train), (x_test, y_test) = load_data()\n"
@@ -18,7 +18,7 @@ LOAD = "(x_train, y_train), (x_test, y_test) = load_data()\n"
 def find(monkeypatch: Any) -> Callable[[str], list[tuple[str, str]]]:
     def read(text: str) -> list[tuple[str, str]]:
         tree = ast.parse(text)
-        monkeypatch.setattr(siblings, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        monkeypatch.setattr(syntax, "parse", lambda file: tree)
         return [(one["name"], one["meant"]) for one in find_siblings(["train.py"])]
 
     return read

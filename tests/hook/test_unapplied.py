@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gradwatch.slips.script import unapplied
+from gradwatch import syntax
 from gradwatch.slips.script.unapplied import find_unapplied
 
 CAPTURE = ("gradient", "operation")
@@ -27,7 +27,7 @@ CLIPPED = "optimizer.apply_gradients(zip(clipped, model.trainable_variables))"
 def find(monkeypatch):
     def found(text):
         tree = ast.parse(text)
-        monkeypatch.setattr(unapplied, "nodes_of", lambda file: tuple(ast.walk(tree)))
+        monkeypatch.setattr(syntax, "parse", lambda file: tree)
         return [(ast.unparse(one.node), one.clipped) for one in find_unapplied(["train.py"])]
 
     return found

@@ -380,8 +380,9 @@ def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
     if isinstance(cause, Trend):  # an operation explains what grows, not the other way round
         return cause.operation is None or getattr(episode, "operation", None) is not None
     if isinstance(cause, Flat) and isinstance(episode, (Vanishing, Zero)):
-        # Dead units make zeros, saturated ones make gradients fade.
-        return cause.is_dead == isinstance(episode, Vanishing)
+        # Dead units make zeros, saturated ones make gradients fade, and zeros where all are at their ends.
+        is_of_ends = isinstance(episode, Zero) and not cause.is_dead and _is_of_ends(cause, episode)
+        return not is_of_ends and cause.is_dead == isinstance(episode, Vanishing)
     if isinstance(cause, Zero) and isinstance(episode, (Vanishing, Fade, Mismatch)):
         return not _is_of_zeros(cause, episode)
     return isinstance(cause, Flat) and not _is_of_units(cause, episode)
@@ -411,6 +412,16 @@ def _is_of_zeros(cause: Zero, episode: Episode) -> bool:
         is_all = cause.table is not None and len(cause.positions) >= len(cause.table.kernels)
         return is_all and cause.first_step <= episode.first_step
     return cause.rounding > 0  # of what cancels out nothing has faded
+
+
+def _is_of_ends(cause: Flat, episode: Zero) -> bool:
+    """Whether kernels without a gradient are those of a layer all of whose units are saturated, or stand before it."""
+    table = cause.table
+    if table is None or cause.share < 1.0 or episode.rounding > 0:
+        return False
+    layer, places = table.layer_of(cause.column), table.kernels.tolist()
+    own = [place for place in places if table.layer_of_gradient(place) == layer]
+    return bool(own) and max(episode.positions, default=-1) <= max(own)
 
 
 def _is_of_units(cause: Flat, episode: Episode) -> bool:

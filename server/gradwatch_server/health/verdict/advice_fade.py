@@ -37,6 +37,8 @@ for piece in tf.split(sequence, n_pieces, axis=1):
 GATE_CODE: Final = """\
 gate = tf.keras.layers.Dense(units, activation="sigmoid", bias_initializer=tf.keras.initializers.Constant(-2.0))
 x = gate(x) * new + (1.0 - gate(x)) * x                 # new: what the layer computes; at first 88 % of x"""
+SIGMOIDS_MIN: Final = 3
+"""Layers with a sigmoid: of three slopes at the most a sixty-fourth is left."""
 GATES_MIN: Final = 3
 """Biases that begin at the same number."""
 
@@ -71,15 +73,7 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
         "stddev 0.01 in narrow layers loses a factor of ten per layer."
     )
     found = [
-        Hypothesis(
-            "Saturating activations through many layers",
-            0.6,
-            f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 "
-            "at most in each layer, tanh by less than 1, and both by almost 0 when saturated.",
-            "Use relu or gelu; through more than some ten layers with residual connections and normalisation.",
-            DEPTH_CODE,
-            _unsaturated(scene),
-        ),
+        _advise_ends(ratio, scene),
         Hypothesis(
             "Weights that start too small", 0.75 if is_small else 0.45, small, "Use a variance-keeping initialiser.",
             INITIAL_CODE, start_as_usual(*layers_of(scene)),
@@ -111,6 +105,25 @@ def advise_vanishing(ratio: float, scene: Scene, *, is_recurrent: bool) -> list[
             "every sample: no slope is left for a gradient to pass.",
         )
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
+
+
+def _advise_ends(ratio: float, scene: Scene) -> Hypothesis:
+    """Functions with two ends, one behind the other, as far as those of the layers are known."""
+    table = scene.incident.lead.table
+    functions = [] if table is None else [table.functions[column] for column in table.activation[:-1].tolist()]
+    n, n_others = functions.count("sigmoid"), sum(one not in {None, "linear", *ENDING} for one in functions)
+    is_certain, is_none = n >= max(SIGMOIDS_MIN, n_others), bool(functions) and not {None, *ENDING} & set(functions)
+    counted = f" Here {n} layers end in a sigmoid, which together leave {say_number(0.25**n)} at most."
+    return Hypothesis(
+        "Saturating activations through many layers",
+        0.9 if is_certain else 0.15 if is_none else 0.6,
+        f"The gradient at the input is {say_number(ratio)} of that at the output. Sigmoid multiplies it by 0.25 "
+        "at most in each layer, tanh by less than 1, and both by almost 0 when saturated."
+        f"{counted if is_certain else ''}",
+        "Use relu or gelu; through more than some ten layers with residual connections and normalisation.",
+        DEPTH_CODE,
+        _unsaturated(scene),
+    )
 
 
 def _advise_gates(scene: Scene) -> list[Hypothesis]:
