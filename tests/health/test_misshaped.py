@@ -53,6 +53,12 @@ def test_a_column_that_meets_a_vector(batch: int) -> None:
     assert found.hypotheses[0].cause == "A broadcast of [n, 1] with [n] makes [n, n] (train.py:7)"
 
 
+def test_a_loss_that_was_next_to_nothing_from_the_start_was_never_learned() -> None:
+    """As that of a policy whose advantages are centred, once each meets the choices of all."""
+    (found,) = run_of(4e-9 * np.cos(np.arange(N)), broadcasts=[CROSSING]).feed().findings()
+    assert found.title.startswith("A column and a vector make a table of all pairs")
+
+
 def test_a_dot_product_of_a_whole_batch() -> None:
     slip = {"type": "MatMul", "name": "Tensordot/MatMul", "layer": "", "source": SOURCE, "dotted": True}
     (found,) = run_of(slips=[slip]).feed().findings()

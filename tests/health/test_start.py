@@ -7,7 +7,7 @@ import pytest
 
 from gradwatch_server.health import Hypothesis
 from gradwatch_server.health.table import TensorTable
-from tests.health.streams import COLUMN, Run, dense
+from tests.health.streams import COLUMN, Run, dense, forward
 
 LAYERS = [("a", 32, "relu"), ("b", 32, "relu"), ("c", 8, "softmax")]
 N = 300
@@ -94,6 +94,17 @@ def test_a_first_loss_that_is_infinite_of_outputs_that_are_too_large_to_square(s
     assert (found.kind, found.first_step) == ("nonfinite_loss", 0)
     assert ("dense_1 gave 1e+26" in found.title) == is_named
     assert found.hypotheses[0].cause.startswith("Numbers grow to 1e+26") == is_named
+
+
+def test_a_square_that_overflows_is_not_to_blame_for_what_it_was_given() -> None:
+    run = Run(dense(3), n_steps=20, layers=[(f"dense_{i}", 64, None) for i in range(3)]).set_loss(np.inf)
+    run.statistics[:, run.columns("activation", [1])[0], COLUMN["max"]] = 1e26
+    (found,) = run.name_origin(forward("Square", "Square"), 0).feed().findings()
+    assert found.operation == {"type": "Square", "name": "Square"}
+    assert [one.cause.partition(" on")[0] for one in found.hypotheses[:2]] == [
+        "Numbers grow to 1e+26",
+        "Numbers too large for the square",
+    ]
 
 
 @pytest.mark.parametrize(("state", "largest", "is_named"), [(4e5, 1.0, True), (50.0, 1.0, False), (4e5, 4e4, False)])

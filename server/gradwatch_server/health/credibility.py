@@ -280,7 +280,10 @@ def _is_misshaped_credible(episode: Misshaped, testimony: Testimony) -> bool:
     if episode.what not in _SEEN_IN_LOSS:
         # Outputs may come to lie between 0 and 1 in time.
         return episode.what is not SlipKind.IMPROBABLE or _is_still_to_learn(testimony, UNHEARD_SHARE)
-    return _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
+    # One that was next to nothing from the start, as that of a policy may be, was never learned.
+    initial = testimony.known.read_loss().initial
+    is_nothing = episode.what is SlipKind.CROSSING and initial is not None and abs(initial) < DONE_LOSS
+    return is_nothing or _is_still_to_learn(testimony, LEARNED_SHARE if episode.what in _NEVER_MEANT else SPARE_SHARE)
 
 
 def is_overfit(best: float, newest: float, loss: float) -> bool:

@@ -87,17 +87,20 @@ def _tell_loss(lead: NonFinite, scene: Scene) -> Finding:
     is_beside = not reached and scene.last_row > lead.first_step
     if is_beside:
         summary += "; no gradient has been NaN or infinite since"
-    hypotheses = advise_loss(lead, scene, is_beside=is_beside)
+    guesses = advise_loss(lead, scene, is_beside=is_beside)
     beyond = scene.start.beyond if lead.is_first_row and math.isinf(lead.value) else None
+    grown = [] if beyond is None else advise_beyond(beyond)
     if beyond is not None:
         title += f": {beyond.layer} gave {say_number(beyond.largest)}"
-        hypotheses = advise_beyond(beyond) + doubt(hypotheses)
+    hypotheses = [*grown, *(doubt(guesses) if grown else guesses)]
     # What breaks in the backward pass only is no cause of a loss.
     culprit = scene.culprit if scene.culprit is not None and not scene.culprit.is_gradient else None
     if culprit is not None and scene.account is not None:
         title = f"{title.removesuffix(' while the weights were still finite')}: "
         title += f"{say_trouble(scene.account, culprit)}{say_place(culprit)}"
-        hypotheses = _advise_overflow(lead, scene) + advise_operation(scene.account, culprit) + doubt(hypotheses)
+        named = _advise_overflow(lead, scene) + advise_operation(scene.account, culprit)
+        # Plain arithmetic is not to blame for what it was given.
+        hypotheses = [*grown, *named, *doubt(guesses)] if is_arithmetic(culprit) else [*named, *doubt(hypotheses)]
     return make_finding(
         lead,
         scene,
