@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from gradwatch.slips.graph.cuts import UNSEEN
 from tests.hook.diagnosis import diagnose, find_line
 
 CAPTURE = ("gradient", "operation")
@@ -143,3 +144,37 @@ def test_what_only_a_sign_leads_to_gets_a_gradient_of_0(watch, read, jit_compile
 
 def test_a_sign_with_a_gradient_of_its_own_is_no_trouble(watch, read):
     assert [one.kind for one in diagnose(read(fit(watch, estimated, epochs=40))).findings()] == []
+
+
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_a_call_before_the_tape_begins_is_named(watch, read, is_outside):
+    """The cross-entropy compares scores as well: that no gradient passes a comparison is beside the point."""
+    towers = [keras.Sequential([keras.Input((4,)), keras.layers.Dense(8)], name=name) for name in ("users", "items")]
+    optimizer, loss_of = keras.optimizers.SGD(0.01), keras.losses.BinaryCrossentropy(from_logits=True)
+    watched = watch(*towers)
+
+    @tf.function
+    def step(x, y):
+        items = towers[1](x) if is_outside else None  # outside
+        with tf.GradientTape() as tape:
+            items = towers[1](x) if items is None else items
+            loss = loss_of(y, tf.reduce_sum(towers[0](x) * items, axis=1))
+        variables = [variable for tower in towers for variable in tower.trainable_variables]
+        given = tape.gradient(loss, variables)
+        optimizer.apply_gradients(
+            [(one, variable) for one, variable in zip(given, variables, strict=True) if one is not None]
+        )
+
+    optimizer.build([variable for tower in towers for variable in tower.trainable_variables])
+    for _ in range(110):
+        step(X, (Y[:, 0] > 0).astype(np.float32))
+    watched.close()
+    recording = read(watched)
+    (table,) = recording.tables.values()
+    assert [one["type"] for one in table["cuts"]] == [UNSEEN] * is_outside
+    found = [one for one in diagnose(recording).findings() if one.kind == "missing_gradient"]
+    assert len(found) == is_outside
+    for one in found:
+        assert one.source["line"] == find_line("outside", sys.modules[__name__])
+        assert one.operation is None
+        assert one.hypotheses[0].cause.startswith("The tape has not recorded what they compute (test_cuts.py:")

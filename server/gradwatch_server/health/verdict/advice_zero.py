@@ -21,6 +21,7 @@ __all__ = [
     "FLAT",
     "FROM_LOGITS",
     "OUTPUT_CODE",
+    "UNSEEN",
     "ZEROS_CODE",
     "advise_mask",
     "advise_missing",
@@ -239,6 +240,15 @@ def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     """An operation of the step's graph at which the gradient ends."""
     kind, source = str(cut["type"]), cut.get("source")
     place = say_line(source) or (f" in {cut['layer']}" if cut.get("layer") else "")
+    if kind == UNSEEN:
+        return Hypothesis(
+            f"The tape has not recorded what they compute{place}",
+            0.93,
+            "The loss does depend on these variables, and every operation between has a gradient. A tape knows what "
+            "runs within its `with` block and nothing before it. A gradient of one part of the loss knows only that.",
+            "Move the call into the block of `tf.GradientTape`.",
+            TAPED_CODE,
+        )
     line = f" `{source['code']}`" if source else ""
     is_flat = kind == FLAT
     return Hypothesis(
@@ -252,6 +262,12 @@ def _advise_cut(cut: Mapping[str, Any]) -> Hypothesis:
     )
 
 
+UNSEEN: Final = "GradientTape"
+"""What stands in the place of an operation where all of them pass a gradient, and the tape has not recorded them."""
+TAPED_CODE: Final = """\
+with tf.GradientTape() as tape:
+    items = item_tower(ids, training=True)                         # within the block, with all that is trained
+    loss = loss_function(labels, score(users, items))"""
 FLAT: Final = "Sign"
 """An operation that passes a gradient, which is 0."""
 AROUND: Final = (

@@ -11,7 +11,7 @@ from gradwatch_server.health.finding import CRITICAL, WARNING, Finding
 from gradwatch_server.health.table import TensorTable
 from gradwatch_server.health.verdict.advice_fade import advise_fade, advise_vanishing
 from gradwatch_server.health.verdict.advice_misfit import advise_outweighed
-from gradwatch_server.health.verdict.advice_zero import FLAT, advise_missing, advise_one_step, advise_zero
+from gradwatch_server.health.verdict.advice_zero import FLAT, UNSEEN, advise_missing, advise_one_step, advise_zero
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, tell
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number, say_step
@@ -106,7 +106,7 @@ def tell_missing(lead: Missing, scene: Scene) -> Finding:
         title=title,
         layer=table.layer_of_gradient(lead.positions[0]),
         tensor=names[0],
-        operation={"type": cut["type"], "name": cut["name"]} if cut else None,
+        operation={"type": cut["type"], "name": cut["name"]} if cut and cut["type"] != UNSEEN else None,
         source=cut.get("source"),
         evidence=scene.evidence(
             f"The gradient of {say_count(len(names), 'variable')} of {n_all:,} was None in each of the first "
