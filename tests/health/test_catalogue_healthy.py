@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.sixtysixth import HEALTHY
+from tests.health.catalogue.sixtyeighth import HEALTHY
 
 LONG = {
     "alloy deep",
@@ -88,6 +88,7 @@ LONG = {
     "pole",
     "power demand lstm",
     "rank one triplets",
+    "recipe words",
     "return density",
     "review stars again",
     "ring gan",
@@ -107,6 +108,7 @@ LONG = {
     "stream chemistry",
     "street multitask",
     "stroke vae",
+    "tide curves cured",
     "tiny transformer",
     "turbine faults",
     "very deep",
