@@ -50,9 +50,8 @@ enter(
     "recipe_matcher",
     "tower outside of the tape",
     "missing_gradient",
-    layer="recipe",
-    cause=("outside of the tape",),
-    gap="a comparison inside of the loss is taken for the end of the way back; the tower was called before the tape",
+    code="recipe_tower(recipe, training=True)",
+    cause=("The tape has not recorded",),
 )
 enter(
     "stamp_digits",
