@@ -285,14 +285,17 @@ def frozen_as_made(models: Sequence[Any]) -> dict[str, Any]:
     A bias begins with zeros (an LSTM's with ones too, for its forget gate), an embedding within a narrow range, and any
     training moves them out of that. A layer with neither, as a normalisation is, says nothing of it.
     """
-    frozen = (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
-    return _as_made((layer, _own(layer)) for layer in frozen)
+    return _as_made((layer, _own(layer)) for layer in _frozen(models))
 
 
 def has_frozen(models: Sequence[Any]) -> bool:
     """Whether a layer with a kernel is frozen: what it makes of an input was learned for something else."""
-    frozen = (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
-    return any(len(variable.shape) > 1 for layer in frozen for variable in _own(layer).values())
+    return any(len(variable.shape) > 1 for layer in _frozen(models) for variable in _own(layer).values())
+
+
+def _frozen(models: Sequence[Any]) -> Iterator[Any]:
+    """The frozen layers that hold no others."""
+    return (layer for layer in _layers(models) if not layer.trainable and not list(layer._layers))
 
 
 def left_as_made(

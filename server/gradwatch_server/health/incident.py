@@ -166,7 +166,7 @@ _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     ByHeart: (Lagging, Dropped, Misshaped, Padded, Emptied, Contrary, Missing, Untaught, Remade),
 }  # fmt: skip
 """What a quiet trouble is a consequence of, if both were there at a time."""
-_SYMPTOMS: Final = (Plateau, Starved, Still, Collapsed, Alike, Relapse)
+_SYMPTOMS: Final = (Plateau, Starved, Collapsed, Alike, Relapse)
 """Of these, what shows that little is learned and not why."""
 _GUESSING: Final = (Unskilled, Unrelated)
 """What is known of outputs from the first step on."""
@@ -260,20 +260,17 @@ def _is_driving(episode: Episode) -> bool:
 
 def _without_twins(quiet: list[Episode]) -> list[Episode]:
     """Leaves out what is known already: of a layer's output, from another optimizer's stream, or of one line's clip."""
-    known: dict[tuple[type[Episode], int, str], int] = {}
-    clipped: set[Hashable] = set()
+    known: dict[Hashable, Episode] = {}
     left = []
     for one in quiet:
+        key: Hashable = one
         if isinstance(one, (Collapsed, Unreachable)) and one.table is not None:
             key = (type(one), one.first_step, one.table.layer_of(one.column))
-            if known.setdefault(key, one.stream) != one.stream:
-                continue
-        if isinstance(one, Cut) and one.operation is not None and (source := one.operation.source):
-            line = (one.stream, one.column, one.operation.function, source["file"], source["line"])
-            if line in clipped:
-                continue
-            clipped.add(line)
-        left.append(one)
+        elif isinstance(one, Cut) and one.operation is not None and (source := one.operation.source):
+            key = (Cut, one.stream, one.column, one.operation.function, source["file"], source["line"])
+        first = known.setdefault(key, one)
+        if first is one or (first.stream == one.stream and not isinstance(one, Cut)):
+            left.append(one)
     return left
 
 
@@ -301,8 +298,7 @@ def _identity(episode: Episode) -> Hashable:
 def _without_guess(quiet: list[Episode]) -> list[Episode]:
     """Leaves out words without places, which may be meant, where anything else tells why nothing is learned."""
     others = [one for one in quiet if not (isinstance(one, Misshaped) and one.what is SlipKind.UNORDERED)]
-    symptoms = tuple(kind for kind in _SYMPTOMS if kind is not Still)  # the order of words moves no weights
-    is_known = any(isinstance(one, _CAUSES_OF_GUESSING) and not isinstance(one, symptoms) for one in others)
+    is_known = any(isinstance(one, _CAUSES_OF_GUESSING) and not isinstance(one, _SYMPTOMS) for one in others)
     return others if is_known else quiet
 
 

@@ -15,6 +15,7 @@ Tensor = Any  # tensorflow ships no types
 
 CUTS_MAX: Final = 4
 UNSEEN: Final = "GradientTape"
+"""What stands in the place of an operation's type."""
 
 
 def find_cuts(
@@ -35,16 +36,21 @@ def find_cuts(
         pass, where no other is told: then the tape has not recorded it.
     """
     found: list[dict[str, Any]] = []
-    unseen = {one for one in handles if one in _find_open(loss)}
+    beside = _find_open(loss) if handles else set()  # no operation is to blame where there is a way beside it
+    unseen = {one for one in handles if one in beside}
     for op in filter(cuts, find_learned((handles - unseen) | _find_flat(given, loss), loss)):
-        layer, source = layer_of(op.name, layer_paths), source_of(op)
-        if (layer, source) not in [(one["layer"], one["source"]) for one in found]:
-            found.append({"type": op.type, "name": op.name, "layer": layer, "source": source})
-    if not found and unseen:  # no operation is to blame where there is a way beside it
-        op = next((op for op in find_learned(unseen, loss) if source_of(op) is not None), None)
-        name, layer = ("", "") if op is None else (op.name, layer_of(op.name, layer_paths))
-        found.append({"type": UNSEEN, "name": name, "layer": layer, "source": None if op is None else source_of(op)})
+        one = _describe(op, layer_paths)
+        if (one["layer"], one["source"]) not in [(other["layer"], other["source"]) for other in found]:
+            found.append(one)
+    if not found and unseen:
+        ways = (_describe(op, layer_paths) for op in find_learned(unseen, loss))
+        nowhere = {"name": "", "layer": "", "source": None}
+        found.append(next((one for one in ways if one["source"] is not None), nowhere) | {"type": UNSEEN})
     return found[:CUTS_MAX]
+
+
+def _describe(op: Any, layer_paths: Sequence[str]) -> dict[str, Any]:
+    return {"type": op.type, "name": op.name, "layer": layer_of(op.name, layer_paths), "source": source_of(op)}
 
 
 def _find_flat(handles: Set[int], loss: Tensor | None) -> set[int]:

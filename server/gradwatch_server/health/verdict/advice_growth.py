@@ -465,7 +465,7 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     if not largest > LARGE_INPUT:
         return []
     where = f" in {_say_input(name)}" if name else ""
-    where += say_large_columns(scene, largest, name)
+    where += say_large_columns(scene, largest)
     unadapted = [advise_adapt(str(slip["layer"])) for slip in scene.setup.slips if is_as_made(slip)]
     return [
         *unadapted[:1],
@@ -480,9 +480,10 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     ]
 
 
-def say_large_columns(scene: Scene, largest: float, name: str = "") -> str:
+def say_large_columns(scene: Scene, largest: float) -> str:
     """The columns of an input that hold numbers so large, the largest first, where others do not."""
     known = {key: columns for (_, key), columns in scene.facts.columns.items() if not key.startswith("target")}
+    name = scene.start.widest_input
     if name not in known and len(known) != 1:
         return ""
     columns = known[name] if name in known else next(iter(known.values()))

@@ -125,7 +125,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     elif not lead.is_first_row:
         found.append(advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1))
     if lead.largest_input > LARGE_INPUT:
-        found.append(_scale(lead, say_large_columns(scene, lead.largest_input, scene.start.widest_input)))
+        found.append(_scale(lead, say_large_columns(scene, lead.largest_input)))
     found += advise_small_inputs(lead.largest_input)
     if lead.is_dead and function in {"softmax", ""}:
         found.append(_logits(is_last=function == ""))
