@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradwatch_server.health.episode import Faint, Flat, Phase, Rate, Zero
+from gradwatch_server.health.incident import assemble
 from gradwatch_server.health.series import Series
 from tests.health.streams import COLUMN, Run, dense
 
@@ -227,3 +229,45 @@ def test_since_when_a_series_rises() -> None:
     assert series.rising_since(3) is None
     assert [series.rising_since(step) for step in (4, 5, 6)] == [(3, 1.0)] * 3
     assert series.rising_since(7) is None
+
+
+def rate(**more: Any) -> Rate:
+    return Rate(**({"stream": 0, "phase": Phase.UPDATE, "first_step": 0, "last_step": 400, "known_step": 100} | more))
+
+
+def dead(**more: Any) -> Flat:
+    given = {"first_step": 4, "last_step": 400, "known_step": 24, "share": 1.0, "column": 1, "columns": {1: 4, 3: 4}}
+    return Flat(stream=0, phase=Phase.ACTIVATION, **(given | more))
+
+
+def shrunk(**more: Any) -> Faint:
+    given = {"first_step": 5, "last_step": 400, "known_step": 60, "column": 3, "columns": {1: 6, 3: 5}}
+    return Faint(stream=0, phase=Phase.ACTIVATION, **(given | more))
+
+
+@pytest.mark.parametrize("known_step", [20, 100])
+def test_one_overshoot_is_told_once(known_step: int) -> None:
+    """Updates that replace the weights, the units they leave dead, and what shrinks behind those."""
+    cause = rate(known_step=known_step)
+    units = dead()
+    (incident,) = assemble([cause, units, shrunk(), Zero(stream=0, phase=Phase.GRADIENT, first_step=16, last_step=400)])
+    assert incident.lead is cause
+    assert units in incident.followers
+
+
+@pytest.mark.parametrize("units", [dead(first_step=1), dead(is_first_row=True)], ids=["dead before", "from the start"])
+def test_units_that_were_dead_before_the_updates_were_large_stand_beside_them(units: Flat) -> None:
+    assert len(assemble([rate(first_step=2), units])) == 2
+
+
+@pytest.mark.parametrize(("share", "n_incidents"), [(1.0, 1), (0.5, 2)])
+def test_what_shrinks_as_soon_as_a_layer_is_dead_comes_of_it(share: float, n_incidents: int) -> None:
+    assert len(assemble([dead(share=share), shrunk()])) == n_incidents
+    assert len(assemble([dead(share=share), shrunk(columns={1: 6, 3: 3})])) == 2
+
+
+@pytest.mark.parametrize(("share", "severity"), [(1.0, "critical"), (0.4, "warning")])
+def test_a_rate_that_leaves_all_units_dead_is_critical(share: float, severity: str) -> None:
+    sick = run(layers=[("dense_0", 64, "relu")]).scale("update", 200.0).flatten([0], share, start=150)
+    (found,) = sick.feed().findings()
+    assert (found.kind, found.severity) == ("lr_too_high", severity)

@@ -161,7 +161,7 @@ def find_in_graph(
         lambda: find_improbable(forward, layer_paths),
         lambda: find_over_batch(forward, layer_paths),
         lambda: find_crosswise(forward, outputs, layer_paths),
-        lambda: find_unreduced(loss),
+        lambda: find_unreduced(loss, outputs),
         lambda: find_relative(forward, layer_paths),
         lambda: find_hinge(forward, layer_paths),
         lambda: find_rounded(forward, layer_paths),

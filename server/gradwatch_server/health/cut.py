@@ -18,7 +18,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, RECOVERY_ROWS, Cut, 
 from gradwatch_server.health.operation_table import OPERATION_COLUMN, Operation
 from gradwatch_server.health.steep import AMPLIFICATION_LIMIT, is_judged
 from gradwatch_server.health.table import TensorTable
-from gradwatch_server.health.unit import largest_input
+from gradwatch_server.health.unit import RECTIFYING, largest_input
 
 __all__ = ["CutRule", "may_be_clipped"]
 
@@ -38,8 +38,6 @@ FLOOR_WITHIN: Final = 1e-3
 
 SAME_ZEROS: Final = 0.05
 """Of the elements: by how much the zeros of a gradient may differ from those of the output."""
-_ZEROING: Final = frozenset({"relu", "relu6"})
-"""Functions that give 0 exactly, with a slope of 0."""
 _CLIP: Final = re.compile(r"\bclip_by_value\b|\bclip\b|\b(?:min|max)imum\b")
 
 Float = npt.NDArray[np.float64]
@@ -72,7 +70,7 @@ class CutRule:
         self._operations = tuple(operation for operation, _ in pairs)
         self._columns = np.array([column for _, column in pairs], np.int64)
         self._places = np.array([operation.place for operation in self._operations], np.int64)
-        relus = {table.names[c]: c for c in table.activation.tolist() if table.functions[c] in _ZEROING}
+        relus = {table.names[c]: c for c in table.activation.tolist() if table.functions[c] in RECTIFYING}
         of_outputs = set(table.backprop.tolist())
         outputs = [relus.get(table.names[c], -1) if c in of_outputs else -1 for c in self._columns.tolist()]
         self._outputs = np.array(outputs, np.int64)

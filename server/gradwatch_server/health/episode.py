@@ -76,6 +76,8 @@ __all__ = [
     "Zero",
 ]
 
+WHOLE_SHARE: Final = 0.995
+"""From this share of a layer's units on all are said to be meant."""
 RECOVERY_ROWS: Final = 20
 """Healthy rows after which an incident is over and a later one is new. Several times the few steps by which a cause
 and its consequence are apart, and few enough that a long run's separate accidents stay separate."""
@@ -639,6 +641,11 @@ class Flat(Episode):
     has_adversary: bool = False
     next_column: int = -1
     next_share: float = float("nan")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all units of the layer are meant."""
+        return self.share >= WHOLE_SHARE
 
 
 @dataclass(eq=False)

@@ -129,8 +129,8 @@ _CAUSES_OF_GUESSING: Final = (
 _CAUSES: Final[Mapping[type[Episode], tuple[type[Episode], ...]]] = {
     Cut: (Steep,),
     Trend: (Steep, Trend),
-    Flat: (Squashed, Unreachable, Summed, Runaway),
-    Faint: (Flat, Zero, Summed, Unreachable),
+    Flat: (Squashed, Unreachable, Summed, Runaway, Rate),
+    Faint: (Flat, Zero, Summed, Unreachable, Rate),
     Squashed: (Flat, Unreachable),
     Stuck: (Flat, Unreachable, Runaway, Rate),
     Collapsed: (
@@ -234,7 +234,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
             (g for g in groups[:n_breaking] if _is_before(g[0], episode) and _reaches(g, episode)),
             None,
         )
-        cause = broken or next((g for g in groups[n_breaking:] if _explains(g[0], episode)), None)
+        cause = broken or next((g for g in groups[n_breaking:] if _has_led_to(g, episode)), None)
         if cause is None:
             groups.append([episode])
         elif broken is None and _is_known_before(episode, cause[0]):
@@ -330,6 +330,12 @@ def _precedence(episode: Episode, others: Sequence[Episode]) -> float:
     return _PRECEDENCE.index(type(episode))
 
 
+def _has_led_to(group: Sequence[Episode], episode: Episode) -> bool:
+    """Whether what leads a group explains a quiet trouble, or units that updates too large have left dead do."""
+    led = [member for member in group if isinstance(member, Flat)] if isinstance(group[0], Rate) else []
+    return any(_explains(cause, episode) for cause in (group[0], *led))
+
+
 def _explains(cause: Episode, episode: Episode) -> bool:
     # Of one sample with many targets nothing but their mean is learned.
     is_of_one_sample = isinstance(cause, Leaked) and cause.are_alike and isinstance(episode, _OF_ONE_SAMPLE)
@@ -338,7 +344,7 @@ def _explains(cause: Episode, episode: Episode) -> bool:
         return False
     if _is_of_another_kind(cause, episode) or _is_the_other_way_round(cause, episode):
         return False
-    if _is_another_slip(cause, episode):
+    if _is_another_slip(cause, episode) or _is_no_overshoot(cause, episode):
         return False
     if isinstance(cause, _OF_THE_WHOLE) and isinstance(episode, Unrelated) and episode.correlation_of_other >= RELATED:
         return False
@@ -365,6 +371,13 @@ def _is_another_slip(cause: Episode, episode: Episode) -> bool:
     if isinstance(cause, Misset):
         return isinstance(episode, Still if cause.is_driving else Rate)
     return isinstance(cause, Misshaped) and cause.what not in _SLIPS_BEHIND.get(type(episode), (cause.what,))
+
+
+def _is_no_overshoot(cause: Episode, episode: Episode) -> bool:
+    """Whether updates that are too large did not do this to units: they came later, or the units began so."""
+    if not (isinstance(cause, Rate) and isinstance(episode, (Flat, Faint))):
+        return False
+    return episode.first_step < cause.first_step or (isinstance(episode, Flat) and episode.is_first_row)
 
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:
@@ -423,7 +436,10 @@ def _is_of_ends(cause: Flat, episode: Zero) -> bool:
 def _is_of_units(cause: Flat, episode: Episode) -> bool:
     """Whether what happened to layers may come of units that gave out."""
     if isinstance(episode, Faint):  # what shrinks before theirs did is not their doing
-        return episode.columns.get(episode.column, 0) >= episode.columns.get(cause.column, 0)
+        since = episode.columns.get(cause.column, 0)
+        if cause.share >= BLOCKING_SHARE:
+            since = min(since, cause.columns.get(cause.column, since))
+        return episode.columns.get(episode.column, 0) >= since
     if isinstance(episode, Unrelated) and not math.isnan(episode.linear_fit):
         return True  # that a model could do better says nothing of why it does not
     # Units that are left could tell samples apart.

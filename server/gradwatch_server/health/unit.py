@@ -18,6 +18,7 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, Flat, Phase
 from gradwatch_server.health.table import TensorTable
 
 __all__ = [
+    "RECTIFYING",
     "FlatRule",
     "are_classes",
     "are_marked",
@@ -51,6 +52,8 @@ CLASSES_MAX: Final = 50
 WHOLE: Final = 1e-4
 """How far a sum of whole numbers, as a mean times their number gives it, is off, of itself."""
 
+RECTIFYING: Final = frozenset({"relu", "relu6"})
+"""Functions that give 0 for all that is negative, and no gradient there."""
 _SATURATING: Final = frozenset({"sigmoid", "hard_sigmoid", "tanh", "hard_tanh", "softsign"})
 
 Float = npt.NDArray[np.float64]

@@ -18,12 +18,11 @@ from gradwatch_server.health.episode import EPISODES_LIMIT, Phase, Zero
 from gradwatch_server.health.setup import Setup
 from gradwatch_server.health.slip import is_single
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import RECTIFYING
 
 __all__ = ["CONFIRM_ROWS", "ZeroRule"]
 
 PLAIN: Final = (None, "linear")
-CLOSING: Final = ("relu", "relu6")
-"""Functions that give 0 for all that is negative, and no gradient there."""
 """Functions of a layer that give 0 for 0 alone, as far as it is known."""
 CONFIRM_ROWS: Final = 100
 """Consecutive rows. An embedding of a rare feature is idle for some batches, hardly for a hundred; the finding is a
@@ -154,7 +153,7 @@ class ZeroRule:
             return
         first = next(iter(table.activation[output == 0].tolist()), None)
         self._blank = table.layer_of(first) if first is not None and table.functions[first] in PLAIN else ""
-        is_last = first is not None and first == table.activation[-1] and table.functions[first] in CLOSING
+        is_last = first is not None and first == table.activation[-1] and table.functions[first] in RECTIFYING
         self._closed = table.layer_of(first) if first is not None and is_last else ""
         if not len(signal) or np.isnan(signal).all():
             return

@@ -16,7 +16,19 @@ import tensorflow as tf
 
 from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, find_source, layer_of, slip_of, source_of
-from gradwatch.walk import DIFFERENCES, ENTROPIES, GIVEN, behind, given_of, goes_into, is_given, passed, reads_variable
+from gradwatch.slips.graph.weighed import may_be_batch
+from gradwatch.walk import (
+    DIFFERENCES,
+    ENTROPIES,
+    GIVEN,
+    SAME_NUMBERS,
+    behind,
+    given_of,
+    goes_into,
+    is_given,
+    passed,
+    reads_variable,
+)
 
 __all__ = [
     "find_doubled",
@@ -53,6 +65,7 @@ TURNED: Final = frozenset({"Identity", "Neg", "Transpose"})
 BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "Minimum", "Transpose"})
 """Operations between a softmax and what takes its logarithm."""
 MATRIX_RANK: Final = 2
+REDUCTIONS: Final = frozenset({"Mean", "Sum"})
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad", "StridedSliceGrad"})
@@ -184,18 +197,37 @@ def _logarithm_with_labels(op: Any) -> Tensor | None:
     return tensor
 
 
-def find_unreduced(loss: Tensor | None) -> list[dict[str, Any]]:
-    """A loss that is one number for each sample: of their sum the gradient is. No slip, if the rate is made for it.
+def find_unreduced(loss: Tensor | None, outputs: Sequence[Tensor]) -> list[dict[str, Any]]:
+    """A loss that is one number for each sample, or their sum: no slip, if the rate is made for it.
 
     Args:
         loss: what the step differentiates, or None.
+        outputs: what the step compares with targets, as far as it is known.
 
     Returns:
-        Type, name, no layer, the source line of what made it, and ``unreduced``: how many axes it has.
+        Type, name, no layer, the source line of what made it, and ``unreduced``: how many axes it has, of a sum 0.
     """
-    if loss is None or not loss.shape.rank or loss.shape[0] == 1:
+    if loss is None or not (loss.shape.rank or _is_sum_of_batch(loss, outputs)) or loss.shape[:1] == [1]:
         return []
     return [slip_of(loss.op, ()) | {"source": find_source(loss), "unreduced": loss.shape.rank}]
+
+
+def _is_sum_of_batch(loss: Tensor, outputs: Sequence[Tensor]) -> bool:
+    """Whether a number is the sum over a tensor's first axis among others, and not divided by anything after it."""
+    while loss.op.type in SAME_NUMBERS:
+        loss = loss.op.inputs[0]
+    if loss.op.type != "Sum" or not _is_over_first(loss.op) or _is_over_first(loss.op.inputs[0].op):
+        return False
+    length = loss.op.inputs[0].shape[0]
+    return length != 1 and may_be_batch(length, outputs)
+
+
+def _is_over_first(op: Any) -> bool:
+    """Whether an operation reduces the first axis of what it is given, among others."""
+    if op.type not in REDUCTIONS or not op.inputs[0].shape.rank:
+        return False
+    axes = tf.get_static_value(op.inputs[1])
+    return axes is not None and bool({0, -op.inputs[0].shape.rank} & set(axes.flat))
 
 
 def find_relative(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ __all__ = [
     "TARGET_CODE",
     "VARIANCE_RATIO",
     "advise_adapt",
+    "advise_adaptive_rate",
     "advise_classes",
     "advise_climb",
     "advise_first_rate",
@@ -71,6 +72,14 @@ VARIANCE_RATIO: Final = 10.0
 """SageMaker Debugger's limit of the ratio of variances between layers (PoorWeightInitialization)."""
 LARGE_INPUT: Final = 10.0
 """Inputs are usually within about [-1, 1] (UMLAUT, Schoop et al. 2021); ten times that is not scaled."""
+ADAPTIVE: Final = frozenset({"Adam", "AdamW", "Adamax", "Lion", "Nadam", "RMSprop"})
+"""Optimizers that move each weight by about the learning rate, however large its gradient is."""
+ADAPTIVE_USUAL: Final = 1e-3
+"""Their learning rate, as Keras sets it."""
+ADAPTIVE_RATE: Final = 0.01
+"""The highest that is usual for Adam (UMLAUT, Schoop et al. 2021)."""
+ADAPTIVE_FAR: Final = 0.05
+"""So far beyond, it is the likeliest cause of units that die."""
 FAR_INPUT: Final = 256.0
 """Pixels end at 255, and a model may well divide by that itself."""
 UNKNOWN_SHARE: Final = 0.9
@@ -204,6 +213,25 @@ def advise_rate(scene: Scene, confidence: float, *, first: float | None = None) 
         _rate_code(scene),
         set_rate(scene, _find_better_rate(scene)),
     )
+
+
+def advise_adaptive_rate(scene: Scene) -> list[Hypothesis]:
+    """A rate far beyond what is usual for an optimizer whose steps do not depend on the gradient's size; or nothing."""
+    kind, rate = scene.setup.settings.get("class"), scene.learning_rate
+    if kind not in ADAPTIVE or rate is None or rate <= ADAPTIVE_RATE:
+        return []
+    return [
+        Hypothesis(
+            "The learning rate is too high",
+            0.8 if rate >= ADAPTIVE_FAR else 0.55,
+            f"{kind} moves each weight by about the learning rate at each step, however small the gradient is. "
+            f"{ADAPTIVE_USUAL:g} is usual, and it was {say_number(rate)}. The weights overshoot until no input makes a "
+            "unit fire.",
+            f"Lower the learning rate to about {ADAPTIVE_USUAL:g}, and restart with new weights.",
+            _rate_code(scene),
+            set_rate(scene, ADAPTIVE_USUAL),
+        )
+    ]
 
 
 def is_rate_negative(scene: Scene) -> bool:

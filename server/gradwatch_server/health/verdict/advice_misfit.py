@@ -26,12 +26,14 @@ from gradwatch_server.health.finding import Change, Hypothesis
 from gradwatch_server.health.learning_rate import HIGH_RATIO, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.stale import Stale
+from gradwatch_server.health.unit import RECTIFYING
 from gradwatch_server.health.verdict.advice_fade import GAME_CODE
 from gradwatch_server.health.verdict.advice_growth import (
     BOTTOM_CODE,
     FAR_INPUT,
     INITIAL_CODE,
     SIGN_CODE,
+    advise_adaptive_rate,
     advise_classes,
     advise_large_start,
     advise_missing_clip,
@@ -45,7 +47,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     layers_of,
     start_as_usual,
 )
-from gradwatch_server.health.verdict.advice_zero import advise_missing_logits
+from gradwatch_server.health.verdict.advice_zero import advise_died, advise_missing_logits
 from gradwatch_server.health.verdict.operation import say_line
 from gradwatch_server.health.verdict.scene import Scene
 from gradwatch_server.health.verdict.spelling import list_names, say_number
@@ -228,9 +230,12 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         DECAY_CODE,
         lower_penalty(scene),
     )
+    may_have_died = lead.table is not None and lead.table.functions[lead.column] in RECTIFYING
+    died = [*advise_adaptive_rate(scene), advise_died([layer], is_first_row=False), advise_prior(layer, 0.5)]
     seen = [
         *([decay] if is_shrunk else []),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
+        *(died if may_have_died and not (is_shrunk or is_thrown) else []),
         *(advise_scale(scene, 0.9) if is_far else []),
         *advise_small_inputs(scene.start.largest_input, scene.start.prepared),
         *advise_large_start(scene),
@@ -897,8 +902,18 @@ def advise_seldom(n: int, source: Mapping[str, Any] | None) -> Hypothesis:
 
 
 def advise_unreduced(slip: Mapping[str, Any]) -> Hypothesis:
-    """A loss that is one number for each sample, as the cause of steps that are too large."""
+    """A loss that is one number for each sample, or the sum of these, as the cause of steps that are too large."""
     place = say_line(slip.get("source"))
+    if not slip["unreduced"]:
+        return Hypothesis(
+            f"The loss is the sum over the batch, not the mean{place}",
+            0.88,
+            "The gradient of a sum is as many times larger as there are samples in a batch, compared with their mean, "
+            "which learning rates are usually meant for.",
+            "Divide the sum by the number of samples in the batch, or take the mean. With a sum the learning rate must "
+            "be as many times lower.",
+            MEAN_CODE,
+        )
     return Hypothesis(
         f"The loss is one number for each sample, and its gradient is that of their sum{place}",
         0.9,
@@ -912,6 +927,9 @@ def advise_unreduced(slip: Mapping[str, Any]) -> Hypothesis:
 UNREDUCED_CODE: Final = """\
 with tf.GradientTape() as tape:
     loss = tf.reduce_mean(loss_function(y, model(x, training=True)))    # one number; no reduction="none\""""
+MEAN_CODE: Final = """\
+loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)     # yours, without reduction="sum"
+loss = tf.nn.compute_average_loss(loss_of_each, global_batch_size=n)                # or, where it is made by hand"""
 PAIRS_CODE: Final = """\
 for image, label in zip(x_train[:9], y_train[:9]):          # of images: plt.imshow(image); plt.title(label)
     print(label, image.ravel()[:8])"""

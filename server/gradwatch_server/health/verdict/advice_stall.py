@@ -20,6 +20,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     SCALED_INPUTS,
     SCALED_TARGETS,
     TARGET_CODE,
+    advise_adaptive_rate,
     advise_large_start,
     advise_rate,
     advise_small_inputs,
@@ -37,7 +38,7 @@ from gradwatch_server.health.verdict.advice_misfit import (
     advise_strangers,
 )
 from gradwatch_server.health.verdict.advice_settings import LEFT, fitting_momentum
-from gradwatch_server.health.verdict.advice_zero import CUT_CODE, DEAD_CODE, OUTPUT_CODE, ZEROS_CODE
+from gradwatch_server.health.verdict.advice_zero import CUT_CODE, OUTPUT_CODE, ZEROS_CODE, advise_died
 from gradwatch_server.health.verdict.operation import say_line, say_noun, say_place, say_source
 from gradwatch_server.health.verdict.scene import Scene, table_of
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_number
@@ -123,7 +124,8 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     if is_thrown:
         found.append(advise_rate(scene, 0.85 if not lead.is_first_row else 0.5))
     elif not lead.is_first_row:
-        found.append(advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1))
+        unlikely = advise_rate(scene, 0.5 if ratio is None or ratio > HIGH_RATIO else 0.1)
+        found += advise_adaptive_rate(scene) or [unlikely]
     if lead.largest_input > LARGE_INPUT:
         found.append(_scale(lead, say_large_columns(scene, lead.largest_input)))
     found += advise_small_inputs(lead.largest_input)
@@ -1125,9 +1127,6 @@ FIRST_RATIO: Final = 20 * USUAL_RATIO
 """Of a run's first updates, where nothing was learned: a suspect."""
 
 
-LEAKY: Final = (("activation", '"leaky_relu"'),)
-
-
 def _layers_of(lead: Flat) -> list[str]:
     return [] if lead.table is None else [lead.table.layer_of(lead.column)]
 
@@ -1199,20 +1198,7 @@ def _zeros(lead: Flat) -> Hypothesis:
 
 def _start(lead: Flat) -> Hypothesis:
     if lead.is_dead:
-        return Hypothesis(
-            "Units that died: relu with only negative inputs",
-            0.6,
-            "A relu whose input is always negative has slope 0, and never recovers by itself. "
-            + (
-                "It was so from the first steps on: a negative initial bias or too large initial weights cause that."
-                if lead.is_first_row
-                else "A single step that is too large can push a whole layer there."
-            ),
-            "Use an activation with a slope for negative inputs, an initializer such as he_normal and smaller steps. "
-            "Then restart.",
-            DEAD_CODE,
-            tuple(Change("layer", layer, instead=LEAKY) for layer in _layers_of(lead)),
-        )
+        return advise_died(_layers_of(lead), is_first_row=lead.is_first_row)
     return Hypothesis(
         "Weights or inputs too large for a saturating activation",
         0.6,

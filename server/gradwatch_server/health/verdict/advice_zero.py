@@ -23,6 +23,7 @@ __all__ = [
     "OUTPUT_CODE",
     "UNSEEN",
     "ZEROS_CODE",
+    "advise_died",
     "advise_mask",
     "advise_missing",
     "advise_missing_logits",
@@ -132,6 +133,26 @@ passed_on = tf.matmul(tf.nn.softmax(-distance / 0.1), codes)"""
 DEAD_CODE: Final = """\
 tf.keras.layers.Dense(256, activation="leaky_relu", kernel_initializer="he_normal")   # a slope for negative inputs too
 optimizer = tf.keras.optimizers.Adam(1e-4, global_clipnorm=1.0)                       # steps too small to kill units"""
+LEAKY: Final = (("activation", '"leaky_relu"'),)
+
+
+def advise_died(layers: Sequence[str], *, is_first_row: bool) -> Hypothesis:
+    """Units of these layers that died by themselves."""
+    return Hypothesis(
+        "Units that died: relu with only negative inputs",
+        0.6,
+        "A relu whose input is always negative has slope 0, and never recovers by itself. "
+        + (
+            "It was so from the first steps on: a negative initial bias or too large initial weights cause that."
+            if is_first_row
+            else "A single step that is too large can push a whole layer there."
+        ),
+        "Use an activation with a slope for negative inputs, an initializer such as he_normal and smaller steps. "
+        "Then restart.",
+        DEAD_CODE,
+        tuple(Change("layer", layer, instead=LEAKY) for layer in layers),
+    )
+
 
 MASK_CODE: Final = """\
 seen = tf.not_equal(tokens, 0)                        # True: attend to it; attention_mask=seen[:, tf.newaxis, :]

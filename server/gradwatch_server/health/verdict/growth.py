@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from gradwatch_server.health.credibility import FALLEN_SHARE
-from gradwatch_server.health.episode import Growth, NonFinite, Phase, Rate
+from gradwatch_server.health.episode import Flat, Growth, NonFinite, Phase, Rate
 from gradwatch_server.health.exploding import HARM_FACTOR
-from gradwatch_server.health.finding import Finding, Hypothesis
+from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_growth import (
     FAR_INPUT,
@@ -101,13 +101,14 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
 
 def tell_rate(lead: Rate, scene: Scene) -> Finding:
     """The finding of updates that are too large while the loss does not fall."""
-    rate = scene.learning_rate
+    rate, members = scene.learning_rate, scene.incident.followers
     title, summary = _say_first(lead, scene) if lead.n_first else _say_large(lead, scene)
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"
     return tell(
         lead,
         scene,
+        severity=CRITICAL if any(isinstance(m, Flat) and m.is_whole and m.is_open for m in members) else WARNING,
         title=title,
         evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
         hypotheses=_advise_first(lead, scene) if lead.n_first else (advise_rate(scene, 0.8),),

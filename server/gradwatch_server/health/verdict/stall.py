@@ -68,8 +68,6 @@ __all__ = [
 
 FALLEN_FACTOR: Final = 1.15
 """Of the loss of guessing: from where on a start is said to be above it."""
-ALL_SHARE: Final = 0.995
-"""From this share on all units are said to be meant."""
 
 
 def tell_flat(lead: Flat, scene: Scene) -> Finding:
@@ -78,7 +76,7 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     layer, n_layers = table.layer_of(lead.column), len(lead.columns)
     output, source = table.say_output(lead.column), table.sources[lead.column]
     word = "dead" if lead.is_dead else "saturated"
-    is_all = lead.share >= ALL_SHARE
+    is_all = lead.is_whole
     subject = (
         f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {output}{say_more_layers(n_layers - 1)}"
     )

@@ -11,6 +11,7 @@ from gradwatch_server.health.finding import Finding
 from gradwatch_server.health.input_column import InputRecord
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.table import TensorTable
+from gradwatch_server.health.unit import RECTIFYING
 from gradwatch_server.health.verdict.advice_operation import advise_masked_too_late, advise_operation
 from gradwatch_server.health.verdict.advice_witness import advise_activation, advise_input
 from gradwatch_server.health.verdict.breakage import doubt, make_finding, say_counts, say_word
@@ -20,7 +21,6 @@ from gradwatch_server.health.verdict.spelling import list_names, say_count, say_
 
 __all__ = ["say_backprop", "tell_activation", "tell_input"]
 
-_CUTTING: Final = frozenset({"relu", "relu6"})
 _NOUNS: Final = {"input": "inputs", "target": "labels", "sample_weight": "sample weights"}
 
 
@@ -119,7 +119,7 @@ def _is_lost_in_relu(lead: NonFinite, table: TensorTable) -> bool:
     is_broken = lead.counts.sum(axis=1) > 0
     last = int(np.flatnonzero(is_broken)[-1])
     behind = [int(place) for place in np.flatnonzero(lead.looked_at) if place > last]
-    return bool(behind) and table.functions[table.activation[behind[0]]] in _CUTTING
+    return bool(behind) and table.functions[table.activation[behind[0]]] in RECTIFYING
 
 
 def say_backprop(lead: NonFinite, scene: Scene) -> str | None:

@@ -44,7 +44,7 @@ enter(
 enter("log_triage", "learning rate too high", "lr_too_high", "dead_units", cause=("learning rate is too high",))
 enter("melody_rnn", "exploding gradient", "exploding_gradient", cause=("Nothing limits the gradient",))
 enter("plume_maps", "float16 underflow", "zero_gradient", cause=("Underflow",))
-enter("taxi_trips", "unscaled inputs", "dead_units", cause=("inputs are not scaled",))
+enter("taxi_trips", "unscaled inputs", "dead_units", "loss_plateau", cause=("inputs are not scaled",))
 enter("ticket_routing", "disconnected", "missing_gradient", layer="router/vectors")
 enter("wifi_throughput", "dying ReLU", "dead_units", layer="rise_1")
 
