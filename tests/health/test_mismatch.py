@@ -283,6 +283,21 @@ def test_gradients_of_others_are_what_makes_a_loss_run_away() -> None:
     assert growth in [incident.lead for incident in assemble([growth, late])]
 
 
+@pytest.mark.parametrize(
+    ("first_step", "more", "n_incidents"),
+    [(1, {}, 1), (60, {}, 2), (1, {"narrow": ()}, 2), (1, {"is_rounded": True}, 2)],
+)
+def test_columns_that_are_not_scaled_are_said_with_what_broke_at_once(
+    first_step: int, more: dict[str, Any], n_incidents: int
+) -> None:
+    given = {"narrow": (3, 4), "widest": 0, "slip": {"layer": "dense"}} | more
+    wide = Misshaped(
+        stream=0, phase=Phase.INPUT, first_step=0, last_step=400, known_step=50, what=SlipKind.UNSCALED, **given
+    )
+    growth = Growth(stream=0, phase=Phase.GRADIENT, first_step=first_step, last_step=first_step + 5, known_step=70)
+    assert len(assemble([wide, growth])) == n_incidents
+
+
 @pytest.mark.parametrize(("start", "n_incidents"), [(30, 1), (500, 1), (700, 2)])
 def test_a_loss_that_stays_for_most_of_the_time_after_a_nan_comes_of_it(start: int, n_incidents: int) -> None:
     """A relu makes 0 of NaN: the loss goes on, at what guessing gives."""

@@ -72,6 +72,8 @@ from gradwatch_server.health.slip import SlipKind
 
 __all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
 
+FIRST_STEPS: Final = 20
+"""Steps from the first of a trouble within which what breaks a training comes of the same."""
 BLOCKING_SHARE: Final = 0.9
 """From this share of dead or saturated units on a layer passes next to nothing on."""
 
@@ -217,6 +219,7 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     chained = [_without_idle_witnesses(group) for group in _chain(_without_normal_overflow(breaking))]
     groups = [group for group in chained if group]
     n_breaking = len(groups)
+    quiet = [episode for episode in quiet if not any(_is_said_by(group[0], episode) for group in groups)]
     for rate in rates:
         group = next((group for group in groups if isinstance(group[0], Growth) and _covers(rate, group[0])), None)
         if group is None:
@@ -244,6 +247,14 @@ def assemble(episodes: Sequence[Episode]) -> list[Incident]:
     groups = groups[:n_breaking] + _join(_merge(groups[n_breaking:]))
     incidents = [Incident(group[0], tuple(sorted(group, key=order_of_onset))) for group in groups]
     return sorted(incidents, key=lambda one: (one.lead.began_step, *order_of_onset(one.lead)))
+
+
+def _is_said_by(lead: Episode, episode: Episode) -> bool:
+    """Whether what broke a training at once says itself that its inputs are not scaled, and where."""
+    if not (isinstance(episode, Misshaped) and episode.what is SlipKind.UNSCALED):
+        return False
+    is_of_scale = bool(episode.narrow) and not episode.is_rounded
+    return is_of_scale and 0 <= lead.first_step - episode.first_step < FIRST_STEPS
 
 
 def _is_driving(episode: Episode) -> bool:
