@@ -266,8 +266,10 @@ def test_what_shrinks_as_soon_as_a_layer_is_dead_comes_of_it(share: float, n_inc
     assert len(assemble([dead(share=share), shrunk(columns={1: 6, 3: 3})])) == 2
 
 
-@pytest.mark.parametrize(("share", "severity"), [(1.0, "critical"), (0.4, "warning")])
+@pytest.mark.parametrize(("share", "severity"), [(1.0, "critical"), (0.7, "warning")])
 def test_a_rate_that_leaves_all_units_dead_is_critical(share: float, severity: str) -> None:
     sick = run(layers=[("dense_0", 64, "relu")]).scale("update", 200.0).flatten([0], share, start=150)
     (found,) = sick.feed().findings()
     assert (found.kind, found.severity) == ("lr_too_high", severity)
+    told = [(link["what"], link["step"]) for link in found.evidence["chain"]]
+    assert told == [("updates that are too large", 0), ("dead units", 150)]

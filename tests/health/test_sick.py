@@ -439,7 +439,7 @@ def test_rate_that_was_too_high_leads_the_growth() -> None:
     (found,) = broken_all(run, 225, loss_delay=0).feed().findings()
     assert (found.kind, found.severity, found.first_step) == ("lr_too_high", "critical", 0)
     assert "until the loss became NaN at step 225" in found.title
-    assert [link["what"] for link in found.evidence["chain"]][:2] == ["update ratio", "gradient norm"]
+    assert [link["what"] for link in found.evidence["chain"]][:2] == ["updates that are too large", "gradient norm"]
 
 
 def test_growth_to_a_power_that_overflows() -> None:

@@ -435,8 +435,11 @@ class Scene:
         link = say_link(self.account) if self.account is not None else None
         # What the forward pass did comes before its loss, what the backward pass did before its gradients.
         phase = Phase.BACKPROP if self.culprit is not None and self.culprit.is_gradient else Phase.ACTIVATION
-        for member in self.incident.members:
-            if member.first_step < self.incident.lead.first_step:
+        lead, members = self.incident.lead, self.incident.members
+        if not isinstance(lead, NonFinite):  # of quiet troubles of one step the lead is what led to the others
+            members = (lead, *self.incident.followers)
+        for member in members:
+            if member.first_step < lead.first_step:
                 continue
             if link is not None and (member.first_step, member.phase) >= (link["step"], phase):
                 chain.append(link)
@@ -598,14 +601,19 @@ def _say_state(value: float | None) -> str | None:
 def _what(episode: Episode) -> str:
     if isinstance(episode, NonFinite):
         return episode.name if episode.phase is Phase.LOSS else episode.phase.name.lower()
+    if isinstance(episode, Flat):
+        return f"{'dead' if episode.is_dead else 'saturated'} units"
     return _WHATS.get(type(episode), "gradient")
 
 
 _WHATS: Final[Mapping[type[Episode], str]] = {
     Growth: "gradient norm",
-    Rate: "update ratio",
+    Rate: "updates that are too large",
     Steep: "steep operation",
-    Flat: "units",
+    Missing: "gradients that are None",
+    Zero: "gradients that are 0",
+    Vanishing: "gradients that vanish",
+    Fade: "gradients that fade",
     Cut: "zeros in the gradient",
     Plateau: "loss",
     Runaway: "loss",
@@ -614,15 +622,15 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Forgetting: "what is learned of classes",
     Behind: "loss",
     ByHeart: "validation loss",
-    Faint: "units",
-    Unreachable: "units",
+    Faint: "outputs that shrink to nothing",
+    Unreachable: "targets out of reach",
     Overclipped: "clipping",
     Summed: "sums of gradients",
     Still: "weights that stand still",
     Undone: "weights that are put back",
     Shrunk: "weights that are made smaller",
-    Dropped: "units",
-    SharedTarget: "targets",
+    Dropped: "units that are dropped",
+    SharedTarget: "targets that are shared",
     Unheard: "samples without a gradient",
     Mismatch: "a last layer that does not fit the loss",
     Unskilled: "predictions no better than guessing",
@@ -645,7 +653,7 @@ _WHATS: Final[Mapping[type[Episode], str]] = {
     Misshaped: "a slip in the step",
     Outdated: "numbers of the first trace",
     Leaked: "targets among the inputs",
-    Alike: "units",
+    Alike: "units that are alike",
     Twins: "kernels that are copies",
     Collapsed: "outputs that are alike",
     Trend: "trend",
