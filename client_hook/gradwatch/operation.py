@@ -312,7 +312,8 @@ def _is_lost(maker: Any) -> bool:
     """Whether an operation, or the one that a root is taken of, adds or bounds by what is 0 in half precision."""
     op = passed(maker.inputs[0]) if maker.type in ("Sqrt", "Rsqrt") else maker
     is_such = op.type in ADDING | {"Maximum"} and op.outputs[0].dtype == tf.float16
-    return bool(is_such and any(constant(one) == 0 for one in op.inputs))
+    numbers = (constant(one) for one in op.inputs) if is_such else ()
+    return any(number is not None and np.float16(number) == 0 for number in numbers)
 
 
 def _difference_in(op: Any) -> float | None:

@@ -490,6 +490,14 @@ def test_keras_own_loss_under_fit_has_no_line_of_the_users(watch, read):
             {"type": "Sum", "constant": None, "exponential": True},
         ),
         (lambda x: 1.0 / tf.sqrt(tf.cast(x, "float16") + 1e-8), {"type": "Sqrt", "constant": None, "lost": True}),
+        (
+            lambda x: 1.0 / tf.sqrt(tf.cast(x, "float16") + tf.cast(1e-8, "float16")),  # cast in the graph
+            {"type": "Sqrt", "constant": None, "lost": True},
+        ),
+        (
+            lambda x: 1.0 / tf.sqrt(tf.cast(x, "float16") + tf.cast(1e-3, "float16")),
+            {"type": "Sqrt", "constant": None},
+        ),
         (lambda x: tf.math.log(tf.cast(x, "float16") + 1e-8), {"type": "AddV2", "constant": 0.0, "lost": True}),
         (lambda x: 1.0 / tf.sqrt(tf.cast(x, "float16") + 1e-4), {"type": "Sqrt", "constant": None}),
         (lambda x: tf.math.log(tf.exp(x) / 2.5), {"type": "RealDiv", "constant": None, "exponential": True}),
