@@ -271,5 +271,7 @@ def test_a_rate_that_leaves_all_units_dead_is_critical(share: float, severity: s
     sick = run(layers=[("dense_0", 64, "relu")]).scale("update", 200.0).flatten([0], share, start=150)
     (found,) = sick.feed().findings()
     assert (found.kind, found.severity) == ("lr_too_high", severity)
+    which = "Every unit of dense_0 has" if share == 1 else "70% of the units of dense_0 have"
+    assert f"{which} been dead since step 150." in found.evidence["summary"]
     told = [(link["what"], link["step"]) for link in found.evidence["chain"]]
     assert told == [("updates that are too large", 0), ("dead units", 150)]

@@ -30,6 +30,7 @@ from gradwatch_server.health.verdict.operation import (
 )
 from gradwatch_server.health.verdict.scene import Scene, tell
 from gradwatch_server.health.verdict.spelling import say_number, say_step
+from gradwatch_server.health.verdict.stall import say_flat
 
 __all__ = ["tell_growth", "tell_rate"]
 
@@ -101,16 +102,19 @@ def tell_growth(lead: Growth, scene: Scene) -> Finding:
 
 def tell_rate(lead: Rate, scene: Scene) -> Finding:
     """The finding of updates that are too large while the loss does not fall."""
-    rate, members = scene.learning_rate, scene.incident.followers
+    rate, flat = scene.learning_rate, [one for one in scene.incident.followers if isinstance(one, Flat)]
     title, summary = _say_first(lead, scene) if lead.n_first else _say_large(lead, scene)
     if rate is not None:
         summary += f"; the learning rate was {say_number(rate)}"
+    told = "".join(f" {say_flat(one)}." for one in flat)
     return tell(
         lead,
         scene,
-        severity=CRITICAL if any(isinstance(m, Flat) and m.is_whole and m.is_open for m in members) else WARNING,
+        severity=CRITICAL if any(one.is_whole and one.is_open for one in flat) else WARNING,
         title=title,
-        evidence=scene.evidence(summary + ".", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO),
+        evidence=scene.evidence(
+            f"{summary}.{told}", ratio=lead.ratio, ratio_limit=RATIO_LIMIT, usual_ratio=USUAL_RATIO
+        ),
         hypotheses=_advise_first(lead, scene) if lead.n_first else (advise_rate(scene, 0.8),),
     )
 

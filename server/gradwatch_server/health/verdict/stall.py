@@ -54,6 +54,7 @@ from gradwatch_server.health.verdict.scene import NAMES_LIMIT, Scene, table_of, 
 from gradwatch_server.health.verdict.spelling import list_names, say_count, say_more_layers, say_number, say_step
 
 __all__ = [
+    "say_flat",
     "tell_alike",
     "tell_flat",
     "tell_lagging",
@@ -70,23 +71,23 @@ FALLEN_FACTOR: Final = 1.15
 """Of the loss of guessing: from where on a start is said to be above it."""
 
 
+def say_flat(lead: Flat) -> str:
+    """Which units stand still, and since when."""
+    output, is_all = table_of(lead).say_output(lead.column), lead.is_whole
+    which = "Every unit" if is_all else f"{lead.share:.0%} of the units"
+    verb, since = "is" if is_all else "are", "from the first step on"
+    if not lead.is_open:
+        verb, since = "was" if is_all else "were", f"from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
+    elif not lead.is_first_row:
+        verb, since = "has been" if is_all else "have been", f"since {say_step(lead.first_step)}"
+    word = "dead" if lead.is_dead else "saturated"
+    return f"{which} of {output}{say_more_layers(len(lead.columns) - 1)} {verb} {word} {since}"
+
+
 def tell_flat(lead: Flat, scene: Scene) -> Finding:
     """The finding of units whose output stands still over whole batches."""
     table = table_of(lead)
-    layer, n_layers = table.layer_of(lead.column), len(lead.columns)
-    output, source = table.say_output(lead.column), table.sources[lead.column]
-    word = "dead" if lead.is_dead else "saturated"
-    is_all = lead.is_whole
-    subject = (
-        f"{'Every unit' if is_all else f'{lead.share:.0%} of the units'} of {output}{say_more_layers(n_layers - 1)}"
-    )
-    verb = "is" if is_all else "are"
-    if not lead.is_open:
-        verb, since = "was" if is_all else "were", f"from {say_step(lead.first_step)} to {say_step(lead.last_step)}"
-    elif lead.is_first_row:
-        since = "from the first step on"
-    else:
-        verb, since = "has been" if is_all else "have been", f"since {say_step(lead.first_step)}"
+    output = table.say_output(lead.column)
     what = (
         "0 for every sample of the batch" if lead.is_dead else "at the end of its range for every sample of the batch"
     )
@@ -101,18 +102,18 @@ def tell_flat(lead: Flat, scene: Scene) -> Finding:
     return tell(
         lead,
         scene,
-        severity=CRITICAL if is_all and lead.is_open else WARNING,
-        title=f"{subject} {verb} {word} {since}",
-        layer=layer,
+        severity=CRITICAL if lead.is_whole and lead.is_open else WARNING,
+        title=say_flat(lead),
+        layer=table.layer_of(lead.column),
         tensor=table.names[lead.column],
-        source=source,
+        source=table.sources[lead.column],
         evidence=scene.evidence(
             summary,
             share=lead.share,
             share_before=lead.share_before,
             function=table.functions[lead.column],
             layers=names[:NAMES_LIMIT],
-            n_layers=n_layers,
+            n_layers=len(lead.columns),
             largest_input=lead.largest_input,
             is_from_start=lead.is_first_row,
         ),
