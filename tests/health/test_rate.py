@@ -255,8 +255,15 @@ def test_one_overshoot_is_told_once(known_step: int) -> None:
     assert units in incident.followers
 
 
-@pytest.mark.parametrize("units", [dead(first_step=1), dead(is_first_row=True)], ids=["dead before", "from the start"])
-def test_units_that_were_dead_before_the_updates_were_large_stand_beside_them(units: Flat) -> None:
+@pytest.mark.parametrize(
+    "units",
+    [
+        pytest.param(dead(first_step=1), id="dead before"),
+        pytest.param(dead(is_first_row=True), id="from the start"),
+        pytest.param(shrunk(weight_factor=0.05), id="by a penalty"),
+    ],
+)
+def test_units_that_updates_too_large_did_not_kill_stand_beside_them(units: Flat | Faint) -> None:
     assert len(assemble([rate(first_step=2), units])) == 2
 
 

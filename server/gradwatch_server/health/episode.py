@@ -19,6 +19,7 @@ from gradwatch_server.health.table import TensorTable
 __all__ = [
     "EPISODES_LIMIT",
     "RECOVERY_ROWS",
+    "SMALL_WEIGHTS",
     "WITNESSES",
     "Alike",
     "Allied",
@@ -76,6 +77,8 @@ __all__ = [
     "Zero",
 ]
 
+SMALL_WEIGHTS: Final = 0.1
+"""A norm of weights below this part of its start."""
 WHOLE_SHARE: Final = 0.995
 """From this share of a layer's units on all are said to be meant."""
 RECOVERY_ROWS: Final = 20
@@ -273,6 +276,11 @@ class Faint(Episode):
     is_of_weights: bool = False
     multiple: float = float("nan")
     guess: float = float("nan")
+
+    @property
+    def is_made_small(self) -> bool:
+        """Whether the weights were made small, and with them the output."""
+        return self.is_of_weights or self.weight_factor < SMALL_WEIGHTS
 
 
 @dataclass(eq=False)

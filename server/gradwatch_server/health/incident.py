@@ -385,10 +385,11 @@ def _is_another_slip(cause: Episode, episode: Episode) -> bool:
 
 
 def _is_no_overshoot(cause: Episode, episode: Episode) -> bool:
-    """Whether updates that are too large did not do this to units: they came later, or the units began so."""
+    """Whether updates too large did not do this to units: they came later, the units began so, or a penalty did it."""
     if not (isinstance(cause, Rate) and isinstance(episode, (Flat, Faint))):
         return False
-    return episode.first_step < cause.first_step or (isinstance(episode, Flat) and episode.is_first_row)
+    is_other = episode.is_first_row if isinstance(episode, Flat) else episode.is_made_small
+    return is_other or episode.first_step < cause.first_step
 
 
 def _is_of_another_kind(cause: Episode, episode: Episode) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.book import KERNEL_NORM
 from gradwatch_server.health.episode import (
+    SMALL_WEIGHTS,
     Collapsed,
     Dropped,
     Faint,
@@ -83,8 +84,6 @@ __all__ = [
     "say_losing",
 ]
 
-SHRUNK: Final = 0.1
-"""A norm of the weights below this part of its start: they were made small, and with them the output."""
 
 FAR_BELOW: Final = 2.0
 """Below minus this lies no cosine or correlation either, which a loss of the other sign is to make large."""
@@ -217,7 +216,7 @@ def advise_unreachable(
 
 def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
-    is_shrunk, ratio = lead.weight_factor < SHRUNK, scene.update_ratio
+    is_shrunk, ratio = lead.is_made_small, scene.update_ratio
     is_thrown, is_far = ratio is not None and ratio > HIGH_RATIO, scene.start.largest_input > FAR_INPUT
     decay = Hypothesis(
         "Regularisation or weight decay outweighs the loss",
@@ -384,7 +383,7 @@ def _advise_large(function: str, scene: Scene) -> list[Hypothesis]:
 def advise_shrunk(scene: Scene) -> list[Hypothesis]:
     """Kernels that were made small, all together, as the cause where nothing is learned."""
     norm, before = scene.testimony.known.read(KERNEL_NORM).newest, scene.start.kernel_norm
-    if norm is None or not norm < SHRUNK * before:
+    if norm is None or not norm < SMALL_WEIGHTS * before:
         return []
     return [
         Hypothesis(
