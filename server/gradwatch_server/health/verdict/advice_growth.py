@@ -36,6 +36,7 @@ __all__ = [
     "advise_adaptive_rate",
     "advise_classes",
     "advise_climb",
+    "advise_far_inputs",
     "advise_first_rate",
     "advise_growth",
     "advise_large_start",
@@ -508,6 +509,11 @@ def advise_scale(scene: Scene, confidence: float, effect: str = STEPS_WITH_INPUT
     ]
 
 
+def advise_far_inputs(scene: Scene, confidence: float) -> list[Hypothesis]:
+    """The same where their size is so far from usual that little can be learned of them."""
+    return advise_scale(scene, confidence) if scene.start.largest_input > FAR_INPUT else []
+
+
 def say_large_columns(scene: Scene, largest: float) -> str:
     """The columns of an input that hold numbers so large, the largest first, where others do not."""
     known = {key: columns for (_, key), columns in scene.facts.columns.items() if not key.startswith("target")}
@@ -686,8 +692,7 @@ def advise_unscaled(step: int, scene: Scene) -> list[Hypothesis]:
     """Targets or inputs so far from usual that any rate would overshoot, as the cause of what began at that step."""
     if step >= EARLY_STEPS:
         return []
-    is_far = scene.start.largest_input > FAR_INPUT
-    return [*_advise_targets(scene), *(advise_scale(scene, 0.88) if is_far else [])]
+    return [*_advise_targets(scene), *advise_far_inputs(scene, 0.88)]
 
 
 def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:

@@ -36,6 +36,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     SIGN_CODE,
     advise_adaptive_rate,
     advise_classes,
+    advise_far_inputs,
     advise_large_start,
     advise_missing_clip,
     advise_range,
@@ -217,7 +218,7 @@ def advise_unreachable(
 def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
     """Causes of a layer's output that shrank to next to nothing."""
     is_shrunk, ratio = lead.is_made_small, scene.update_ratio
-    is_thrown, is_far = ratio is not None and ratio > HIGH_RATIO, scene.start.largest_input > FAR_INPUT
+    is_thrown = ratio is not None and ratio > HIGH_RATIO
     decay = Hypothesis(
         "Regularisation or weight decay outweighs the loss",
         0.9 if is_shrunk else 0.2,
@@ -235,7 +236,7 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         *([decay] if is_shrunk else []),
         *([advise_rate(scene, 0.4 if is_shrunk else 0.85)] if is_thrown else []),
         *(died if may_have_died and not (is_shrunk or is_thrown) else []),
-        *(advise_scale(scene, 0.9) if is_far else []),
+        *advise_far_inputs(scene, 0.9),
         *advise_small_inputs(scene.start.largest_input, scene.start.prepared),
         *advise_large_start(scene),
     ]

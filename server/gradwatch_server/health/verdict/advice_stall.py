@@ -21,6 +21,7 @@ from gradwatch_server.health.verdict.advice_growth import (
     SCALED_TARGETS,
     TARGET_CODE,
     advise_adaptive_rate,
+    advise_far_inputs,
     advise_large_start,
     advise_rate,
     advise_small_inputs,
@@ -437,11 +438,12 @@ def _advise_fit(scene: Scene) -> list[Hypothesis]:
 
 
 def advise_columns(scene: Scene) -> list[Hypothesis]:
-    """The columns of an input that are next to constant beside another one."""
+    """The columns of an input that are next to constant beside another one, or inputs that are far from usual."""
     known = (
         columns.find_narrow() for (_, name), columns in scene.facts.columns.items() if not name.startswith("target")
     )
-    return [advise_column(narrow, widest) for narrow, widest in known if narrow][:1]
+    found = [advise_column(narrow, widest) for narrow, widest in known if narrow][:1]
+    return found or advise_far_inputs(scene, 0.8)
 
 
 def advise_column(narrow: Sequence[int], widest: int) -> Hypothesis:

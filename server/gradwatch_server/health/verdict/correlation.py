@@ -65,7 +65,7 @@ def tell_unrelated(lead: Unrelated, scene: Scene) -> Finding:
             f"The outputs {'hardly' if lead.correlation >= UNRELATED else 'do not'} follow {name} (correlation "
             f"{number}), and do follow {_say_target(lead, lead.other)}"
         )
-        hypotheses = [_advise_weights(lead), *_advise_other_labels(lead)]
+        hypotheses = _sorted([_advise_weights(lead), *advise_columns(scene), *_advise_other_labels(lead)])
     else:
         title = f"The outputs do not follow {name}: their correlation is {number}"
         causes = [*_advise_parts(scene), *_advise_learning(scene), *_advise_scarce(scene)]

@@ -12,7 +12,7 @@ from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.verdict.advice_growth import (
-    FAR_INPUT,
+    advise_far_inputs,
     advise_first_rate,
     advise_growth,
     advise_rate,
@@ -122,9 +122,8 @@ def tell_rate(lead: Rate, scene: Scene) -> Finding:
 def _advise_first(lead: Rate, scene: Scene) -> list[Hypothesis]:
     """Causes of first updates that threw the weights away; with inputs that far from usual, any rate's would."""
     of_rate = advise_first_rate(scene, lead.ratio)
-    if scene.start.largest_input > FAR_INPUT:
-        return [*advise_scale(scene, 0.9), of_rate]
-    return [of_rate, *advise_scale(scene, 0.5)]
+    far = advise_far_inputs(scene, 0.9)
+    return [*far, of_rate] if far else [of_rate, *advise_scale(scene, 0.5)]
 
 
 def _say_large(lead: Rate, scene: Scene) -> tuple[str, str]:

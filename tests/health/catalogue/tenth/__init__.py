@@ -46,7 +46,7 @@ enter(
     "exploding_gradient",
     cause=("not those of the batch",),
 )
-enter("desalination_membranes", "unscaled inputs", "dead_units", cause=("inputs are not scaled",))
+enter("desalination_membranes", "unscaled inputs", "dead_units", "loss_plateau", cause=("inputs are not scaled",))
 enter("displacement_field", "float16 underflow", "zero_gradient", cause=("Underflow",))
 enter("gearbox_acoustics", "bad initialisation", "dead_units", "vanishing_gradient", cause=("start too small",))
 enter("pollen_matching", "softmax twice", "loss_plateau", cause=("softmax is applied twice",))
