@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.sixtyeighth import BROKEN
+from tests.health.catalogue.seventieth import BROKEN
 
 LONG = {
     "accelerometer activity",
@@ -147,6 +147,7 @@ LONG = {
     "machine alarms",
     "machine vibration",
     "melody rnn",
+    "medal contour",
     "meter total",
     "modrec",
     "molecule solubility",
@@ -168,6 +169,7 @@ LONG = {
     "peptide binding",
     "physics bearing",
     "plankton transfer",
+    "podcast affinity",
     "puffin rings",
     "pump vibration",
     "pure premium",

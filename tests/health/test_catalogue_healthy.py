@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.sixtyeighth import HEALTHY
+from tests.health.catalogue.seventieth import HEALTHY
 
 LONG = {
     "alloy deep",
     "alloy rezero",
+    "aurora swirl",
     "battery double dqn",
     "bearing domains",
     "bearing resnet1d",
@@ -99,6 +100,7 @@ LONG = {
     "shell growth",
     "shop restock reinforce",
     "shop visits",
+    "slang lexicon",
     "song bpr",
     "sorting transformer",
     "sparse codes",
