@@ -783,6 +783,18 @@ def test_an_output_that_shrinks_to_nothing(weights: float, cause: str, batch: in
     assert causes(found)[0].startswith(cause)
 
 
+@pytest.mark.parametrize(("kind", "rate", "is_rate"), [("Adam", 0.1, True), ("Adam", 1e-3, False), ("SGD", 0.1, False)])
+def test_relus_whose_output_shrinks_while_nothing_is_learned_have_died(kind: str, rate: float, is_rate: bool) -> None:
+    sick = shrinking(1.0, settings={"class": kind, "learning_rate": rate}).set_loss(2.3)
+    sick.scalars[:, sick.scalar_names.index("learning_rate")] = rate
+    (found,) = [one for one in sick.feed().findings() if one.kind == "dead_units"]
+    first = ["The learning rate is too high"] if is_rate else []
+    assert causes(found)[:2] == [*first, "Units that died: relu with only negative inputs", PRIOR][:2]
+
+
+PRIOR = "A penalty on the output of dense_1 is stronger than the rest of the loss"
+
+
 @pytest.mark.parametrize("is_bound", [True, False])
 @pytest.mark.parametrize("batch", [1, 64])
 def test_weights_that_are_cut_to_a_bound_by_hand_are_a_new_start(is_bound: bool, batch: int) -> None:

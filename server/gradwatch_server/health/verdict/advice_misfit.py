@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from gradwatch_server.health.baseline import Baseline
 from gradwatch_server.health.book import KERNEL_NORM
+from gradwatch_server.health.credibility import FALLEN_SHARE
 from gradwatch_server.health.episode import (
     SMALL_WEIGHTS,
     Collapsed,
@@ -230,7 +231,9 @@ def advise_faint(lead: Faint, layer: str, scene: Scene) -> list[Hypothesis]:
         DECAY_CODE,
         lower_penalty(scene),
     )
-    may_have_died = lead.table is not None and lead.table.functions[lead.column] in RECTIFYING
+    loss = scene.testimony.known.read_loss()
+    has_fallen = loss.initial is not None and loss.recent is not None and loss.recent < FALLEN_SHARE * loss.initial
+    may_have_died = lead.table is not None and lead.table.functions[lead.column] in RECTIFYING and not has_fallen
     died = [*advise_adaptive_rate(scene), advise_died([layer], is_first_row=False), advise_prior(layer, 0.5)]
     seen = [
         *([decay] if is_shrunk else []),
