@@ -515,6 +515,21 @@ def test_shares_are_cut_where_what_enters_is_zero_for_the_most_part(
     assert all('+ return np.asarray(share).astype("float32")' in one.hypotheses[0].code for one in told)
 
 
+@pytest.mark.parametrize(
+    ("place", "zeros", "is_told"),
+    [(0, 0.98, True), (0, 0.3, False), (1, 0.98, False)],  # of labels it says nothing
+)
+def test_images_that_are_divided_without_a_rest(place: int, zeros: float, is_told: bool) -> None:
+    line = dict(SOURCE, code='return (scans // 255).astype("float32")')
+    run = run_of(FALLING, slips=[DATA | {"source": line, "floored": "//"}], inputs=[("input", 5), ("target", 1)])
+    column = run.columns("input")[place]
+    run.statistics[:, column, [COLUMN["min"], COLUMN["max"]]] = 0, 1
+    run.statistics[:, column, COLUMN["n_zero"]] = zeros * run.statistics[:, column, COLUMN["n_elements"]]
+    told = [one for one in run.feed().findings() if one.title.startswith("`//` drops the fractions of what is scaled")]
+    assert len(told) == is_told
+    assert all('+ return (scans / 255).astype("float32")' in one.hypotheses[0].code for one in told)
+
+
 def test_labels_that_are_scaled_before_they_are_cut() -> None:
     slip = DATA | {"floored": "int32", "scaled": True}
     run = run_of(FALLING, slips=[slip], inputs=[("input", 5), ("target", 1)])

@@ -182,6 +182,7 @@ def test_the_line_that_fits_to_the_validation_data_is_the_first_cause():
     assert first.cause == "What prepares the validation data is fitted to them anew (train.py:7)"
     assert "x_val = scaler.fit_transform(x_val)" in code_of([refit], *first.changes)
     assert advise_by_heart(is_split=False)[0].cause.startswith("The labels do not belong")
+    assert advise_by_heart(is_split=False, is_far=True)[0].cause.startswith("The validation data are prepared differ")
 
 
 def test_files_in_no_order_are_named_where_labels_do_not_belong():

@@ -1038,10 +1038,16 @@ def test_some_in_the_middle_are_left_out_by_a_router() -> None:
     assert causes(found)[0] == "Nothing reads what dense_1 gives"
 
 
-@pytest.mark.parametrize(("correlation", "is_told"), [(0.0, True), (0.9, False)])
-def test_an_error_that_is_as_large_as_a_variance_by_chance(correlation: float, is_told: bool) -> None:
-    """What follows the targets does not give their mean: the loss is an error of another kind."""
-    findings = mean_guesser(std=3.0).correlate("target", correlation).feed().findings()
+@pytest.mark.parametrize(
+    ("correlation", "linear_fit", "is_told"),
+    [(0.0, 0.0, True), (0.9, 0.0, False), (0.35, 0.33, False), (0.35, 0.8, True), (0.02, 0.02, True)],
+)
+def test_an_error_that_is_as_large_as_a_variance_by_chance(
+    correlation: float, linear_fit: float, is_told: bool
+) -> None:
+    """What follows the targets, as far as they can be followed, does not give their mean."""
+    run = mean_guesser(std=3.0).correlate("target", correlation).add_scalar("linear_fit", linear_fit)
+    findings = run.feed().findings()
     assert any("variance of the targets" in one.title for one in findings) == is_told
 
 

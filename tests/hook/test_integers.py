@@ -81,7 +81,7 @@ DRAWN = "np.random.default_rng(0).random(500)"
         (f"255 * {DRAWN}", "(share / 255 + 0.5).astype('uint8')", None),
         (f"255 * {DRAWN}", "(share := (share / 255).astype('uint8'))", "uint8"),
         (f"255 * {DRAWN}; cut = (share / 25.5).astype(int); share = share / 255", "cut", None),
-        (f"255 * {DRAWN}", "(share // 255).astype('float32')", None),
+        (f"255 * {DRAWN}", "(share // 255).astype('float32')", "//"),
         (DRAWN, "share.astype('float32')", None),
         (DRAWN, "(share > 0.5).astype('int32')", None),
         (DRAWN, "(10 * share).astype('int32')", None),
@@ -94,6 +94,24 @@ DRAWN = "np.random.default_rng(0).random(500)"
 def test_shares_that_are_cut_to_whole_numbers(find: Any, share: str, cast: str, dtype: str | None) -> None:
     found = [one for one in find(FLOORED.format(share=share.replace("; ", "\n"), cast=cast)) if "floored" in one]
     assert [one["floored"] for one in found] == ([] if dtype is None else [dtype])
+
+
+@pytest.mark.parametrize(
+    ("line", "is_told"),
+    [
+        ("x = (scans // 255).astype('float32')", True),
+        ("scans //= 255", True),
+        ("x = np.floor_divide(scans, 256.0)", True),
+        ("x = (scans / 255).astype('float32')", False),
+        ("x = scans // 2", False),
+        ("x = 255 // scans", False),
+    ],
+)
+def test_images_that_are_divided_without_a_rest(find: Any, line: str, is_told: bool) -> None:
+    text = f"import numpy as np\nscans = np.full((9, 9), 7)\n{line}\ntrain_step(scans, scans)\n"
+    found = [one for one in find(text) if "floored" in one]
+    assert [one["floored"] for one in found] == ["//"] * is_told
+    assert all(one["source"]["code"] == line for one in found)
 
 
 PADDED = """

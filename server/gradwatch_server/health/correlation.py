@@ -193,8 +193,9 @@ class CorrelationRule:
 
     @property
     def follows(self) -> bool:
-        """Whether outputs follow one of the targets closely, of late."""
-        return any(target.last >= RELATED for target in self._targets)
+        """Whether outputs follow one of the targets closely, of late, or all as closely as a linear fit does."""
+        is_near = self.linear_fit >= UNRELATED and self.least >= OUTDONE_SHARE * self.linear_fit
+        return is_near or any(target.last >= RELATED for target in self._targets)
 
     @property
     def least(self) -> float:

@@ -486,7 +486,8 @@ class MisshapedRule:
 
     def _look_at_whole(self, block: Block) -> None:
         """Whether anything that enters the step is 0, mostly, and else 1."""
-        fed = [*self._table.entering("input"), *self._table.entering("index"), *self._targets]
+        casts = [slip for what, slip in self._waiting if what is SlipKind.FLOORED and slip["floored"] != "//"]
+        fed = [*self._table.entering("input"), *self._table.entering("index"), *(self._targets if casts else [])]
         names = ("min", "max", "n_zero", "n_elements")
         low, high, n_zero, size = (block.statistics[:, fed, COLUMN[name]].astype(np.float64) for name in names)
         self._is_floored |= bool(((low == 0) & (high <= 1) & (n_zero > FLOORED_SHARE * size)).any())

@@ -30,6 +30,7 @@ from gradwatch.slips.script.fed import (
     subject_of,
     type_named,
 )
+from gradwatch.slips.script.scaled import WHOLE_LEVELS
 from gradwatch.syntax import last_name, nodes_in, nodes_of, stored_names
 from gradwatch.target import is_of_keras
 
@@ -42,6 +43,7 @@ SEQUENCES_MAX: Final = 64
 """Of padded sequences, how many are looked at."""
 LOST_MIN: Final = 0.3
 """Of the deviation of numbers, what their fractions have: with less, whole numbers tell nearly as much."""
+FLOOR_DIVISIONS: Final = frozenset({"floor_divide", "floordiv"})
 WHOLE: Final = INTEGERS | {"int", "uint8", "uint16", "uint32", "uint64"}
 
 
@@ -55,13 +57,14 @@ def find_integers(files: Sequence[str]) -> list[dict[str, Any]]:
         Each with type (``Data``), no name, no layer and the source line, the first of each kind: ``wraps``: the
         unsigned type of two arrays of which the difference is taken; ``floored``: the type of whole numbers to which an
         array of fractions between 0 and 1 is cast, which it was ``scaled`` (True) to, or (``padded``, True) to which
-        sequences of fractions are padded.
+        sequences of fractions are padded; ``//`` where that divides by the largest level of an image.
     """
     return first_of(
         (
             _wrapped,
             _floored,
             _floored_in_map,
+            _divided,
             _padded,
         ),
         files,
@@ -185,6 +188,20 @@ def _floored_in_map(file: str) -> Iterator[dict[str, Any]]:
                 source = source_of(op) if number >= 0 and _is_of_shares(arrays[number], factor) else None
                 if source is not None and source["file"] == file:
                     yield data_slip(file, source["line"], floored=op.outputs[0].dtype.name, **_scaled(factor))
+
+
+def _divided(file: str) -> Iterator[dict[str, Any]]:
+    """The lines that divide by 255 and drop the rest, which leaves 1 of the brightest level and 0 of all others."""
+    for node in nodes_of(file):
+        by: ast.expr | None = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            by = node.right
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.FloorDiv):
+            by = node.value
+        elif isinstance(node, ast.Call) and last_name(node) in FLOOR_DIVISIONS and len(node.args) > 1:
+            by = node.args[1]
+        if isinstance(by, ast.Constant) and by.value in WHOLE_LEVELS:
+            yield data_slip(file, node.lineno, floored="//")  # type: ignore[attr-defined]
 
 
 def _padded(file: str) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from gradwatch.origin import source_at
 from gradwatch.syntax import assigned_before, last_name, nodes_in, nodes_of, nodes_of_type
 from gradwatch.target import leaves, path_of
 
-__all__ = ["LEVELS", "find_scaled", "scaling_in"]
+__all__ = ["LEVELS", "WHOLE_LEVELS", "find_scaled", "scaling_in"]
 
 LEVELS: Final = (127.5, 128.0, 255.0, 256.0)
 """What images of 8 bits are divided by."""

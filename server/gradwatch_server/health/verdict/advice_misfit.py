@@ -986,12 +986,15 @@ def advise_held(slip: Mapping[str, Any], *, is_told: bool) -> list[Hypothesis]:
     return [] if is_told else [found]
 
 
-def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -> list[Hypothesis]:
+def advise_by_heart(
+    *, is_split: bool, refit: Mapping[str, Any] | None = None, is_far: bool = False
+) -> list[Hypothesis]:
     """Causes of what is learned of the training data and of no others.
 
     Args:
         is_split: whether the validation data are some of the training data, that are prepared with them.
         refit: the user's expression that fits what prepares the validation data to these, where it is known.
+        is_far: whether the validation loss was many times that of guessing all the time.
     """
     place = say_line(refit)
     found = [
@@ -1017,8 +1020,9 @@ def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -
         if refit is not None
         else Hypothesis(
             "The validation data are prepared differently from the training data",
-            0.5,
-            "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
+            0.75 if is_far else 0.5,
+            ("A model that is wrong of new samples is rarely that sure of it from the beginning. " if is_far else "")
+            + "They may be scaled by other numbers or not at all, have classes in another order, or come from another "
             "source. Then what was learned does not apply to them.",
             "Prepare both with the same function, using the statistics of the training data.",
             BY_HEART_CODE,
@@ -1033,7 +1037,7 @@ def advise_by_heart(*, is_split: bool, refit: Mapping[str, Any] | None = None) -
     ]
     if is_split:
         return [found[0], found[2]]
-    return found if refit is None else sorted(found, key=lambda one: -one.confidence)
+    return sorted(found, key=lambda one: -one.confidence)
 
 
 def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:

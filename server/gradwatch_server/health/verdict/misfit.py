@@ -639,6 +639,8 @@ def _say_unseen(lead: ByHeart) -> str:
     return "the last class" if lead.n_unseen == 1 else f"the last {lead.n_unseen} classes"
 
 
+FAR_FACTOR: Final = 3.0
+"""Of the loss of guessing: no labels learned by heart leave all validations so far above it."""
 SPLIT_CODE: Final = """\
 order = np.random.default_rng(0).permutation(len(x))
 model.fit(x[order], y[order], validation_split=0.2)"""
@@ -699,7 +701,11 @@ def tell_by_heart(lead: ByHeart, scene: Scene) -> Finding:
         hypotheses=[
             *(advise_held(held, is_told=lead.n_unseen > 0) if held else []),
             *_advise_unseen(lead, scene),
-            *advise_by_heart(is_split=is_split, refit=scene.setup.find_call("refit")),
+            *advise_by_heart(
+                is_split=is_split,
+                refit=scene.setup.find_call("refit"),
+                is_far=lead.is_guess and lead.best > FAR_FACTOR * lead.start,
+            ),
         ],
         subject="validation loss",
     )

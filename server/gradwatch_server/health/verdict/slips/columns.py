@@ -247,6 +247,21 @@ def _say_floored(lead: Misshaped) -> tuple[str, str, Hypothesis]:
                 as_diff(lead, with_keyword(line_of(lead), PADDING, 'dtype="float32"')) or PADDED_CODE,
             ),
         )
+    if dtype == "//":
+        return (
+            f"`//` drops the fractions of what is scaled: it becomes 0{place}",
+            (
+                "The line divides by the largest level of an image, without a rest. What enters the model is 0 mostly, "
+                "and else 1."
+            ),
+            Hypothesis(
+                f"`//` in place of `/`{place}",
+                0.95,
+                "Only the very brightest elements are left, as 1: all that tells one image from another is gone.",
+                "Divide by 255.0 with `/`, as floating-point numbers.",
+                as_diff(lead, line_of(lead).replace("//", "/") if "//" in line_of(lead) else None) or SCALED_CUT_CODE,
+            ),
+        )
     if lead.slip.get("scaled"):
         return (
             f"A cast to {dtype} cuts scaled numbers to 0{place}",
