@@ -76,6 +76,7 @@ KNOWN = (
     "unconverted",
     "undropped",
     "unlabelled",
+    "unnegated",
     "unreduced",
     "wants",
 )

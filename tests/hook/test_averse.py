@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 from keras import layers
 
-from tests.hook.diagnosis import found_in
+from tests.hook.diagnosis import found_in, known_in
 
 CAPTURE = ("gradient", "operation")
 
@@ -220,3 +220,21 @@ def of_a_judge(q, rewards, later):
 def test_an_actor_and_its_critic(watch, read, actor_loss_of, critic_loss_of, is_told):
     found = [one for one in found_in(read(act(watch, actor_loss_of, critic_loss_of))) if "belittles" in one]
     assert [one["belittles"] for one in found] == ["rewards"] * is_told
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "is_told"),
+    [
+        (lambda scores: tf.reduce_mean(tf.math.log_sigmoid(scores)), True),
+        (lambda scores: tf.reduce_mean(tf.math.log(tf.sigmoid(scores) + 1e-8)) / 2.0, True),
+        (lambda scores: tf.reduce_mean(tf.nn.log_softmax(scores)), True),
+        (lambda scores: -tf.reduce_mean(tf.math.log_sigmoid(scores)), False),
+        (lambda scores: tf.reduce_mean(-tf.math.log(tf.sigmoid(scores) + 1e-8)), False),
+        (lambda scores: tf.reduce_mean(tf.nn.softplus(scores)), False),
+        (lambda scores: tf.reduce_mean(tf.math.log(1.0 - tf.sigmoid(scores))), False),  # a generator's
+    ],
+)
+def test_a_likelihood_without_its_minus(watch, read, loss_of, is_told):
+    found = known_in(read(train(watch, lambda logits, *_: loss_of(logits))), "unnegated")
+    assert len(found) == is_told
+    assert all(one["source"]["file"] == sys.modules[__name__].__file__ for one in found)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gradwatch.contrast import find_contrasts
 from gradwatch.slips.graph.attracted import find_attracted, find_margin
-from gradwatch.slips.graph.averse import find_averse, find_belittled, find_certain
+from gradwatch.slips.graph.averse import find_averse, find_belittled, find_certain, find_unnegated
 from gradwatch.slips.graph.backwards import find_backwards
 from gradwatch.slips.graph.blank import find_blank
 from gradwatch.slips.graph.bootstrap import find_greedy, find_unended, find_unfollowed, find_unstopped
@@ -185,6 +185,7 @@ def find_in_graph(
         lambda: find_averse(forward, least, layer_paths),
         lambda: find_quantile(forward, least, layer_paths),
         lambda: find_certain(forward, least, layer_paths),
+        lambda: find_unnegated(forward, least, layer_paths),
         lambda: find_belittled(forward, least, trained, layer_paths),
         lambda: find_emptying(forward, layer_paths),
         lambda: find_pairs(forward, layer_paths),

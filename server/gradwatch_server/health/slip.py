@@ -332,7 +332,7 @@ def is_single(slip: Mapping[str, Any]) -> bool:
     return slip.get("type") == SINGLE and "along" not in slip
 
 
-_NO_SLIPS: Final = frozenset({"handicaps", "margin", "unreduced"})
+_NO_SLIPS: Final = frozenset({"handicaps", "margin", "unnegated", "unreduced"})
 """Fields of operations that are told for what they say beside other troubles, of whatever type they are."""
 _BY_FIELD: Final = {
     "unasked": SlipKind.CROSSING,

@@ -7,6 +7,7 @@ reward or an advantage tells them apart.
 Where a critic tells what an action is worth, its value of the policy's own action is made large, by a minus as well.
 
 Beside it the entropy of the policy is made large, so that it goes on trying things: ``loss - weight * entropy``.
+And what has no policy makes a likelihood large, by the minus of its logarithm.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gradwatch.slips.graph.signs import signs_in
 from gradwatch.tap import find_handle
 from gradwatch.walk import ADDING, DIFFERENCES, ENTROPIES, behind, passed
 
-__all__ = ["find_averse", "find_belittled", "find_certain", "is_of_trained"]
+__all__ = ["find_averse", "find_belittled", "find_certain", "find_unnegated", "is_of_trained"]
 
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 CHOOSING: Final = frozenset({"GatherNd", "GatherV2", "Sum"})
@@ -132,6 +133,30 @@ def find_certain(forward: Sequence[Any], loss: Tensor | None, layer_paths: Seque
         if sign and {sign * way for way in signs_in(op.outputs[0], loss)} == {1}:
             return [slip_of(op, layer_paths) | {"certain": True}]
     return []
+
+
+def find_unnegated(forward: Sequence[Any], loss: Tensor | None, layer_paths: Sequence[str]) -> list[dict[str, Any]]:
+    """Logarithms of probabilities that a loss makes small, which is no slip of one player of a game.
+
+    Args:
+        forward: as for `find_averse`.
+        loss: likewise.
+        layer_paths: likewise.
+
+    Returns:
+        Type (``Log``, ``LogSoftmax`` or, of a log-sigmoid, ``Neg``), name, layer and source line of the first, and
+        ``unnegated``: True.
+    """
+    for op in forward if loss is not None else ():
+        if _is_log_of_share(op) and set(signs_in(op.outputs[0], loss)) == {1}:
+            return [slip_of(op, layer_paths) | {"unnegated": True}]
+    return []
+
+
+def _is_log_of_share(op: Any) -> bool:
+    if op.type == "Neg":  # what `tf.math.log_sigmoid` ends in
+        return bool(op.inputs[0].op.type == "Softplus")
+    return op.type == "LogSoftmax" or (op.type == "Log" and _is_share(op.inputs[0]))
 
 
 def _sign_of_policy(op: Any) -> int:

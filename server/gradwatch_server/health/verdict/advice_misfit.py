@@ -1114,6 +1114,18 @@ def _say_setting(value: Any) -> str:
     return text if len(text) <= SETTING_LIMIT else f"{text[:SETTING_LIMIT]}…"
 
 
+def _advise_minus(slip: Mapping[str, Any]) -> Hypothesis:
+    """A log-likelihood that is made small, as the cause of a loss that is followed down."""
+    return Hypothesis(
+        f"The loss is a log-likelihood without its minus{say_line(slip.get('source'))}",
+        0.95,
+        "The logarithm of a probability is 0 where the model is sure and right, and falls without an end where it is "
+        "wrong. Made small, it teaches the model to be wrong.",
+        "Minimise its negative.",
+        SIGN_CODE,
+    )
+
+
 def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypothesis]:
     """Causes of a loss that runs away."""
     is_down = lead.level < 0
@@ -1142,7 +1154,11 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
     if is_climbing(scene) or is_rate_negative(scene):
         found = [rate]
     else:
+        climbed = [
+            _advise_minus(slip) for slip in scene.setup.slips if slip.get("unnegated") and is_down and not is_game
+        ]
         found = [*(advise_range(scene) if is_down else []), *([bottomless] if is_down or is_game else []), climbs, rate]
+        found = [climbed[0], bottomless] if climbed else found
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
