@@ -219,13 +219,13 @@ def _say_timed(lead: Misshaped) -> tuple[str, str, Hypothesis]:
             "the two without a word, so each time step is compared with a target."
         ),
         Hypothesis(
-            f"The last recurrent layer returns all its steps: `return_sequences=True`{place}",
+            f"Nothing makes one output of all time steps: `return_sequences=True`, or no pooling{place}",
             0.9,
-            "Every step, the first one too, has to predict what only the end of the sequence tells, and most of the "
-            "loss comes from steps that cannot know it. With targets of shape [n] they even meet those of other "
+            "Every step, the first one too, has to predict what only the whole sequence tells, and most of the loss "
+            "comes from steps that cannot know it. With targets of shape [n] they even meet those of other "
             "samples. `predict` gives a sequence where one number is expected.",
-            f"Let the last layer before {layer} give its last step alone, or average over the steps. If each step has "
-            "a target of its own, give targets of shape [n, time, 1].",
+            f"Let a recurrent layer before {layer} give its last step alone, or take the mean of the steps. If each "
+            "has a target of its own, give targets of shape [n, time, 1].",
             TIMED_CODE,
         ),
     )
