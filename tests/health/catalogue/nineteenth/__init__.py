@@ -23,7 +23,7 @@ enter("incidents", "left out of the optimizer", "missing_gradient", cause=("neve
 enter("junctions", "vanishing gradient", "dead_units", cause=("start too small for the depth",))
 enter("lightcurves", "wrong output for the targets", "saturated_activation", cause=("does not fit the targets",))
 enter("loops", "unscaled inputs", "zero_gradient", cause=("inputs are not scaled",))
-enter("ndvi", "learning rate too high", "dead_units", cause=("learning rate is too high",))
+enter("ndvi", "learning rate too high", "dead_units", "loss_plateau", cause=("learning rate is too high",))
 enter("pairs", "broadcast", "loss_plateau", cause=("broadcast",))
 enter("phrases", "labels that say nothing", "loss_plateau", cause=("do not belong to the inputs",))
 enter("rating", "disconnected", "missing_gradient", cause=("Round",), code="tf.round(")
