@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import is_found, names_culprit, play
-from tests.health.catalogue.seventieth import BROKEN
+from tests.health.catalogue.seventyfirst import BROKEN
 
 LONG = {
     "accelerometer activity",

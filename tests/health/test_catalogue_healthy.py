@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.health.catalogue.play import play
-from tests.health.catalogue.seventieth import HEALTHY
+from tests.health.catalogue.seventyfirst import HEALTHY
 
 LONG = {
     "alloy deep",

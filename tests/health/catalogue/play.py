@@ -114,6 +114,7 @@ def collected() -> Iterator[list[Collector]]:
         warnings.filterwarnings("ignore", message="invalid value encountered in divide")  # of data that are 0 / 0
         warnings.filterwarnings("ignore", message="divide by zero encountered in log")  # of data that are log(0)
         warnings.filterwarnings("ignore", message="divide by zero encountered in divide")  # of data that are x / 0
+        warnings.filterwarnings("ignore", message="overflow encountered in cast")  # of what float16 cannot hold
         warnings.filterwarnings("ignore", message="__array__ implementation doesn't accept a copy")  # of Keras' own
         yield made
 
