@@ -139,6 +139,7 @@ LONG = {
     "lesion masks",
     "leverage",
     "lichen cover",
+    "linocut codec",
     "load forecast",
     "log triage again",
     "loom sensors",
