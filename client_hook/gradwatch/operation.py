@@ -140,6 +140,8 @@ RISKS: Final[dict[str, _Risk]] = {
 
 EXPONENT_MAX: Final = 700.0
 """Of a power of e that a float of Python's holds."""
+HALF_NOTHING: Final = 2.0**-25
+"""What is no larger is 0 in half precision, which has nothing between 0 and twice that."""
 _CONSTANT_PLACES: Final = {"Add": (1, 0), "AddV2": (1, 0), "Maximum": (1, 0), "Minimum": (1, 0), "Sub": (0,)}
 """Operations with a constant that tells how near their result can come to something, and among which inputs it is."""
 _BOUNDS_MAX: Final = 4
@@ -313,7 +315,7 @@ def _is_lost(maker: Any) -> bool:
     op = passed(maker.inputs[0]) if maker.type in ("Sqrt", "Rsqrt") else maker
     is_such = op.type in ADDING | {"Maximum"} and op.outputs[0].dtype == tf.float16
     numbers = (constant(one) for one in op.inputs) if is_such else ()
-    return any(number is not None and np.float16(number) == 0 for number in numbers)
+    return any(number is not None and abs(number) <= HALF_NOTHING for number in numbers)
 
 
 def _difference_in(op: Any) -> float | None:
