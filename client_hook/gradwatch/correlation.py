@@ -21,6 +21,7 @@ ELEMENTS_MAX: Final = 1 << 18
 """Numbers of a batch that are looked at: it is done in float64."""
 ROUNDING: Final = 1e-12
 """Of the sum of squares of some numbers, what their deviations from the mean are at the least if they differ."""
+PICKING: Final = frozenset({"GatherNd", "GatherV2"})
 WAY_MAX: Final = 64
 """Tensors that are made of a target, or of an output, on the way to where they meet."""
 _NAN: Final = float("nan")
@@ -84,9 +85,14 @@ def correlate(target: Tensor, output: Tensor) -> Tensor:
 
 
 def is_compared(target: Tensor, output: Tensor) -> bool:
-    """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand."""
-    met = meetings_of(target)
-    return any(op.type not in ADDING for key, op in meetings_of(output).items() if key in met)
+    """Whether an operation of the graph takes both, or what is made of each alone: a loss that is written by hand.
+
+    What picks from the output is a label: no target that has a column for each of the output's, one of which does.
+    """
+    met, rank = meetings_of(target), target.shape.rank
+    may_be_label = not rank or rank != output.shape.rank or target.shape[-1] == 1
+    left = ADDING if may_be_label else ADDING | PICKING
+    return any(op.type not in left for key, op in meetings_of(output).items() if key in met)
 
 
 def meetings_of(tensor: Tensor) -> dict[int, Any]:

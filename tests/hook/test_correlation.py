@@ -299,3 +299,22 @@ def test_what_is_added_to_an_output_is_no_target(watch, read):
 
     step(tf.constant(X), tf.constant(Y[:, 0]), tf.constant(np.abs(Y[:, 0])))
     assert told(read(watched)) == {}
+
+
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_what_holds_a_label_in_one_column_is_no_target(watch, read, n_actions):
+    """An action and what it gained, in one tensor: as wide as the scores of two actions, by chance."""
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((6,)), keras.layers.Dense(n_actions)])
+    optimizer = keras.optimizers.SGD(0.01)
+    watched = watch(model, optimizer, budget=0)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            chosen = tf.gather(tf.nn.log_softmax(model(x)), tf.cast(y[:, 0], tf.int32), batch_dims=1)
+            loss = -tf.reduce_mean(y[:, 1] * chosen)
+        optimizer.apply(tape.gradient(loss, model.trainable_weights), model.trainable_weights)
+
+    step(tf.constant(X), tf.constant(np.stack([Y[:, 0] > 0, Y[:, 0]], 1).astype(np.float32)))
+    assert told(read(watched)) == {}
