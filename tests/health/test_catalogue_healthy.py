@@ -1,7 +1,7 @@
 """Healthy trainings of the catalogue, each played once: not a word.
 
-`make test` plays the newest and every fiftieth of the others, but for long ones and cured copies of broken ones;
-`make thorough` plays the rest.
+`make test` plays the first twenty, one of each usual kind of training, the newest, and every fiftieth of the others,
+but for long ones and cured copies of broken ones; `make thorough` plays the rest.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ LONG = {
 
 
 SHORT = [name for name in HEALTHY if name not in LONG and not name.endswith(" cured")]
-N_NEWEST, EVERY = 4, 50
-PLAYED = {*SHORT[-N_NEWEST:], *SHORT[:-N_NEWEST:EVERY]}
+N_FIRST, N_NEWEST, EVERY = 20, 4, 50
+PLAYED = {*SHORT[:N_FIRST], *SHORT[-N_NEWEST:], *SHORT[:-N_NEWEST:EVERY]}
 
 
 def marked(name: str) -> Any:

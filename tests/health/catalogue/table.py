@@ -29,7 +29,8 @@ HEAD = """\
 Each is a small training, played for real under the hook with everything captured at every step, and diagnosed step by
 step. They are written anew after the kinds of defects that the studies named here found in real programs; their code is
 in [`tests/health/catalogue`](../tests/health/catalogue). `make test` plays a short one of each frequent family of
-defects, and of the healthy ones the newest and every fiftieth of the shorter; `make thorough` plays the others once.
+defects, and of the shorter healthy ones the first twenty, the newest and every fiftieth; `make thorough` plays the
+others once.
 This table is what `python -m tests.health.catalogue --seeds {n_seeds} -o docs/catalogue.md` printed.
 
 *found*: the leading finding has a right kind. *culprit*: it names the operation and its line, the layer or the column,
