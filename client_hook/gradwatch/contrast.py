@@ -17,12 +17,11 @@ import tensorflow as tf
 from gradwatch.constants import constant, factor
 from gradwatch.origin import GRADIENT_SCOPE, slip_of
 from gradwatch.slips.graph.signs import signs_in
-from gradwatch.walk import behind, given_tensors, is_square, reads_variable, variables_of
+from gradwatch.walk import AVERAGING, behind, given_tensors, is_square, reads_variable, variables_of
 from gradwatch.xla import math_here
 
 __all__ = ["Contrast", "find_contrast", "find_contrasts", "measure_contrast"]
 
-SUMMING: Final = frozenset({"Mean", "Sum"})
 SAME: Final = frozenset({"AddN", "Cast", "ExpandDims", "Identity", "Mean", "Reshape", "Squeeze", "Sum"})
 RISING: Final = frozenset({"Exp", "Expm1", "Log", "Log1p", "Relu", "Sigmoid", "Softplus", "Sqrt"})
 """Functions that are the larger, the larger their input is."""
@@ -186,7 +185,7 @@ def _by_labels(distance: _Distance, terms: Sequence[_Term]) -> Contrast | None:
 
 def _distance_of(op: Any) -> _Distance | None:
     """The distance that an operation gives, or the likeness, of two descriptions that one network gave."""
-    if op.type not in SUMMING or op.name.startswith(GRADIENT_SCOPE) or not op.outputs[0].dtype.is_floating:
+    if op.type not in AVERAGING or op.name.startswith(GRADIENT_SCOPE) or not op.outputs[0].dtype.is_floating:
         return None
     shape = op.outputs[0].shape
     if shape.rank != 1 and not (shape.rank == 2 and shape[1] == 1):

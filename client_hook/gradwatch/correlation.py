@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import tensorflow as tf
 
-from gradwatch.walk import ADDING
+from gradwatch.walk import ADDING, PICKING
 from gradwatch.xla import math_here
 
 __all__ = ["Pair", "correlate", "count_scores", "find_deviations", "is_comparable", "is_compared", "meetings_of"]
@@ -21,7 +21,6 @@ ELEMENTS_MAX: Final = 1 << 18
 """Numbers of a batch that are looked at: it is done in float64."""
 ROUNDING: Final = 1e-12
 """Of the sum of squares of some numbers, what their deviations from the mean are at the least if they differ."""
-PICKING: Final = frozenset({"GatherNd", "GatherV2"})
 WAY_MAX: Final = 64
 """Tensors that are made of a target, or of an output, on the way to where they meet."""
 _NAN: Final = float("nan")

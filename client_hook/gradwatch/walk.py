@@ -11,11 +11,13 @@ from gradwatch.origin import GRADIENT_SCOPE
 
 __all__ = [
     "ADDING",
+    "AVERAGING",
     "DIFFERENCES",
     "ENTROPIES",
     "GIVEN",
     "LOOPS",
     "PASSING",
+    "PICKING",
     "PRODUCTS",
     "SAME_NUMBERS",
     "SHAPES",
@@ -38,6 +40,8 @@ __all__ = [
 
 ADDING: Final = frozenset({"Add", "AddV2"})
 """Sums of two tensors."""
+AVERAGING: Final = frozenset({"Mean", "Sum"})
+"""Reductions that add up what they are given, or divide that by how many there are."""
 DIFFERENCES: Final = frozenset({"SquaredDifference", "Sub"})
 """What holds one tensor to another."""
 ENTROPIES: Final = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
@@ -46,6 +50,8 @@ GIVEN: Final = frozenset({"IteratorGetNext", "Placeholder"})
 """What gives a step its arguments."""
 LOOPS: Final = ("While", "StatelessWhile")
 """Loops in a graph: what they do stands in a function of its own."""
+PICKING: Final = frozenset({"GatherNd", "GatherV2"})
+"""What picks from its first input, by the second."""
 PRODUCTS: Final = frozenset({"BatchMatMulV2", "Einsum", "MatMul"})
 """Products of two tensors."""
 PASSING: Final = frozenset(

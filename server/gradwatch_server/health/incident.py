@@ -70,10 +70,10 @@ from gradwatch_server.health.ordered import COMES_OF_ORDER
 from gradwatch_server.health.runaway import is_driven
 from gradwatch_server.health.slip import SlipKind
 
-__all__ = ["BLOCKING_SHARE", "Incident", "assemble"]
+__all__ = ["BLOCKING_SHARE", "FIRST_STEPS", "Incident", "assemble"]
 
 FIRST_STEPS: Final = 20
-"""Steps from the first of a trouble within which what breaks a training comes of the same."""
+"""What grows or breaks within so many steps may have been in the start."""
 BLOCKING_SHARE: Final = 0.9
 """From this share of dead or saturated units on a layer passes next to nothing on."""
 

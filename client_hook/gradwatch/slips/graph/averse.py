@@ -22,12 +22,12 @@ from gradwatch.slips.graph.bootstrap import find_returns
 from gradwatch.slips.graph.ratio import is_ratio
 from gradwatch.slips.graph.signs import signs_in
 from gradwatch.tap import find_handle
-from gradwatch.walk import ADDING, DIFFERENCES, ENTROPIES, behind, passed
+from gradwatch.walk import ADDING, DIFFERENCES, ENTROPIES, PICKING, behind, passed
 
 __all__ = ["find_averse", "find_belittled", "find_certain", "find_unnegated", "is_of_trained"]
 
 KEEPING: Final = frozenset({"Cast", "ExpandDims", "Identity", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
-CHOOSING: Final = frozenset({"GatherNd", "GatherV2", "Sum"})
+CHOOSING: Final = PICKING | {"Sum"}
 BOUNDING: Final = frozenset({*ADDING, "ClipByValue", "Maximum"})
 SHARES: Final = frozenset({"Sigmoid", "Softmax"})
 WAY_MAX: Final = 16

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gradwatch.constants import constant, parted
 from gradwatch.origin import is_own, layer_of, slip_of, source_of
-from gradwatch.walk import SAME_NUMBERS, goes_into, passed, reads_variable
+from gradwatch.walk import AVERAGING, SAME_NUMBERS, goes_into, passed, reads_variable
 
 __all__ = ["find_bounded", "find_capped", "find_clipped"]
 
@@ -22,7 +22,6 @@ PASSING: Final = frozenset({"Cast", "Identity", "Maximum", "Mul", "Reshape", "Sq
 SAME: Final = SAME_NUMBERS | {"StridedSlice"}
 """What stands between a layer's output and its bounds."""
 BOUNDING: Final = frozenset({"Maximum", "Minimum"})
-MEANS: Final = frozenset({"Mean", "Sum"})
 
 
 def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict[str, Any]]:
@@ -40,7 +39,7 @@ def find_capped(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dict
     for op in forward:
         find_limit = _FINDING.get(op.type)
         limit = find_limit(op) if find_limit is not None and not layer_of(op.name, layer_paths) else None
-        if limit is not None and is_own(op) and goes_into(op, ids, MEANS, through=PASSING):
+        if limit is not None and is_own(op) and goes_into(op, ids, AVERAGING, through=PASSING):
             source = source_of(op)
             if source is not None and source not in [one["source"] for one in found]:
                 found.append({"type": op.type, "name": op.name, "layer": "", "source": source, "limit": limit})
@@ -66,7 +65,7 @@ def find_bounded(forward: Sequence[Any], layer_paths: Sequence[str]) -> list[dic
         is_even = low is not None and high is not None and high > 0 and math.isclose(-low, high, rel_tol=1e-6)
         is_error = below.inputs[0].op.type == "Sub" and reads_variable(below.inputs[0], None)
         is_only = goes_into(op, ids, {"Abs", "Square"}, through={"Cast", "Identity"})
-        if is_even and is_error and is_only and goes_into(op, ids, MEANS, through=PASSING | {"Abs", "Square"}):
+        if is_even and is_error and is_only and goes_into(op, ids, AVERAGING, through=PASSING | {"Abs", "Square"}):
             return [slip_of(op, layer_paths) | {"bounds": high}]
     return []
 

@@ -18,9 +18,11 @@ from gradwatch.constants import constant, factor, parted
 from gradwatch.origin import GRADIENT_SCOPE, find_source, layer_of, slip_of, source_of
 from gradwatch.slips.graph.weighed import may_be_batch
 from gradwatch.walk import (
+    AVERAGING,
     DIFFERENCES,
     ENTROPIES,
     GIVEN,
+    PICKING,
     SAME_NUMBERS,
     behind,
     given_of,
@@ -65,7 +67,6 @@ TURNED: Final = frozenset({"Identity", "Neg", "Transpose"})
 BETWEEN_LOGARITHMS: Final = frozenset({"AddV2", "Identity", "Log", "Maximum", "Minimum", "Transpose"})
 """Operations between a softmax and what takes its logarithm."""
 MATRIX_RANK: Final = 2
-REDUCTIONS: Final = frozenset({"Mean", "Sum"})
 STRAIGHT: Final = frozenset({"LeakyRelu", "Relu", "Relu6"})
 """Activation functions of straight pieces."""
 STRAIGHT_GRADIENTS: Final = frozenset({"BiasAddGrad", "LeakyReluGrad", "Relu6Grad", "ReluGrad", "StridedSliceGrad"})
@@ -189,7 +190,7 @@ def _logarithm_with_labels(op: Any) -> Tensor | None:
     if op.type == "Mul":
         pairs = [(one, label) for one, label in itertools.permutations(op.inputs) if one.op.type not in GIVEN]
     else:
-        pairs = [(op.inputs[0], op.inputs[1])] if op.type in ("GatherNd", "GatherV2") else []
+        pairs = [(op.inputs[0], op.inputs[1])] if op.type in PICKING else []
     of = (one for one, label in pairs if given_of(label) and not reads_variable(label, None))
     tensor = next((one for one in of if reads_variable(one, None)), None)
     while tensor is not None and tensor.op.type in TURNED:
@@ -214,17 +215,16 @@ def find_unreduced(loss: Tensor | None, outputs: Sequence[Tensor]) -> list[dict[
 
 def _is_sum_of_batch(loss: Tensor, outputs: Sequence[Tensor]) -> bool:
     """Whether a number is the sum over a tensor's first axis among others, and not divided by anything after it."""
-    while loss.op.type in SAME_NUMBERS:
-        loss = loss.op.inputs[0]
-    if loss.op.type != "Sum" or not _is_over_first(loss.op) or _is_over_first(loss.op.inputs[0].op):
+    op = passed(loss, SAME_NUMBERS)
+    if op.type != "Sum" or not _is_over_first(op) or _is_over_first(op.inputs[0].op):
         return False
-    length = loss.op.inputs[0].shape[0]
+    length = op.inputs[0].shape[0]
     return length != 1 and may_be_batch(length, outputs)
 
 
 def _is_over_first(op: Any) -> bool:
     """Whether an operation reduces the first axis of what it is given, among others."""
-    if op.type not in REDUCTIONS or not op.inputs[0].shape.rank:
+    if op.type not in AVERAGING or not op.inputs[0].shape.rank:
         return False
     axes = tf.get_static_value(op.inputs[1])
     return axes is not None and bool({0, -op.inputs[0].shape.rank} & set(axes.flat))

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from gradwatch.constants import constant
 from gradwatch.origin import layer_of, slip_of
-from gradwatch.walk import GIVEN, behind, passed, users_of
+from gradwatch.walk import AVERAGING, GIVEN, behind, passed, users_of
 
 __all__ = ["find_timed"]
 
@@ -22,7 +22,6 @@ SAME: Final = frozenset({"Cast", "Identity"})
 SEQUENCE_RANK: Final = 3
 FUNCTIONS: Final = frozenset({"Abs", "Greater", "LessEqual", "Neg", "Pow", "SelectV2", "Square", "Sub"})
 ADDING: Final = frozenset({"AddV2", "Mul"})
-ENDS: Final = frozenset({"Mean", "Sum"})
 DEPTH_MAX: Final = 8
 Tensor = Any  # tensorflow ships no types
 
@@ -78,7 +77,7 @@ def _is_averaged(op: Any, forward: Set[int], depth: int = DEPTH_MAX) -> bool:
 
 
 def _is_passed(user: Any, op: Any, forward: Set[int], depth: int) -> bool:
-    if user.type in ENDS:
+    if user.type in AVERAGING:
         return True
     is_function = user.type in FUNCTIONS | SAME
     is_scaled = user.type in ADDING and all(one.op is op or constant(one) is not None for one in user.inputs)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gradwatch.origin import slip_of
 from gradwatch.tap import find_handle
-from gradwatch.walk import PASSING, behind, passed, reads_variable, users_of
+from gradwatch.walk import AVERAGING, PASSING, behind, passed, reads_variable, users_of
 
 __all__ = ["find_unpriced"]
 
@@ -21,10 +21,9 @@ ERRORS: Final = frozenset(
     {"Abs", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits", "Square", "SquaredDifference"}
 )
 """What is never below 0."""
-SUMMING: Final = frozenset({"Mean", "Sum"})
 TAKING: Final = PASSING | {"StridedSlice", "Unpack"}
 """What hands on weights as they are, some or all."""
-ADDING: Final = TAKING | SUMMING | {"Add", "AddN", "AddV2", "Pack", "ConcatV2"}
+ADDING: Final = TAKING | AVERAGING | {"Add", "AddN", "AddV2", "Pack", "ConcatV2"}
 """And products on their way to the loss."""
 WAY_MAX: Final = 8
 Tensor = Any  # tensorflow ships no types
@@ -84,7 +83,7 @@ def _weighs(op: Any, weight: Tensor, ids: Set[int]) -> bool:
 
 def _is_error(tensor: Tensor) -> bool:
     """Whether a tensor is a mean of errors, or holds some."""
-    terms = [one for one in behind([tensor.op], through=ADDING - SUMMING) if one.type in SUMMING]
+    terms = [one for one in behind([tensor.op], through=ADDING - AVERAGING) if one.type in AVERAGING]
     return any(passed(one.inputs[0]).type in ERRORS for one in terms)
 
 

@@ -64,7 +64,6 @@ from gradwatch_server.health.episode import (
 )
 from gradwatch_server.health.finding import WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
-from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.operation import Account, find_account
 from gradwatch_server.health.verdict.advice_growth import advise_climb, advise_small_start, advise_unknown_words
 from gradwatch_server.health.verdict.advice_misfit import advise_prior, advise_shrunk, advise_summed, advise_unreduced
@@ -224,8 +223,7 @@ def _with_elsewhere(finding: Finding, scene: Scene) -> Finding:
         located = advise_crossing(broadcast)
         causes = [located, *(one for one in causes if one.code != located.code)]
         finding = finding if finding.source is not None else replace(finding, source=dict(broadcast["source"]))
-    is_thrown = scene.update_ratio is not None and scene.update_ratio > RATIO_LIMIT
-    if isinstance(lead, (Growth, Rate, Runaway)) or (isinstance(lead, (Faint, Flat)) and is_thrown):
+    if isinstance(lead, (Growth, Rate, Runaway)) or (isinstance(lead, (Faint, Flat)) and scene.is_thrown):
         causes += advise_summed() if _is_summed(scene) else []
         causes += [advise_unreduced(slip) for slip in scene.setup.slips if "unreduced" in slip][:1]
     if isinstance(lead, (Collapsed, Faint, Flat, Plateau, Unskilled)) and (mute := advise_mute(scene.start)):

@@ -8,6 +8,7 @@ from typing import Any, Final
 from gradwatch_server.health.book import LEARNING_RATE
 from gradwatch_server.health.episode import Collapsed, Flat, Growth, Rate
 from gradwatch_server.health.finding import Change, Hypothesis
+from gradwatch_server.health.incident import FIRST_STEPS
 from gradwatch_server.health.learning_rate import FIRST_ROWS, RATIO_LIMIT, USUAL_RATIO
 from gradwatch_server.health.start import Start
 from gradwatch_server.health.verdict.operation import is_exact, say_place
@@ -59,8 +60,6 @@ __all__ = [
     "start_as_usual",
 ]
 
-EARLY_STEPS: Final = 20
-"""What grows before this step may have been in the start."""
 GROWN_VARIANCE: Final = 1e3
 """Of the last layers' outputs over the first's: with a start that keeps the variance it is about 1."""
 SHRUNK_VARIANCE: Final = 1e-8
@@ -313,7 +312,7 @@ def advise_growth(lead: Growth, scene: Scene) -> list[Hypothesis]:
         *_advise_power(scene),
         *_advise_recurrence(lead, scene),
         *_advise_clip(lead, scene),
-        *advise_scale(scene, 0.6 if lead.first_step < EARLY_STEPS else 0.3),
+        *advise_scale(scene, 0.6 if lead.first_step < FIRST_STEPS else 0.3),
         _advise_start(lead, scene),
     ]
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)
@@ -690,14 +689,14 @@ def _advise_targets(scene: Scene) -> list[Hypothesis]:
 
 def advise_unscaled(step: int, scene: Scene) -> list[Hypothesis]:
     """Targets or inputs so far from usual that any rate would overshoot, as the cause of what began at that step."""
-    if step >= EARLY_STEPS:
+    if step >= FIRST_STEPS:
         return []
     return [*_advise_targets(scene), *advise_far_inputs(scene, 0.88)]
 
 
 def _advise_start(lead: Growth, scene: Scene) -> Hypothesis:
     start = scene.start
-    is_early, is_seen = lead.first_step < EARLY_STEPS, start.ratio > VARIANCE_RATIO
+    is_early, is_seen = lead.first_step < FIRST_STEPS, start.ratio > VARIANCE_RATIO
     why = "Growth in the first steps may come from the initial weights: each layer multiplies its input. Later growth "
     why += "does not."
     if is_seen:

@@ -1055,9 +1055,8 @@ def advise_relapse(scene: Scene, stale: Stale | None) -> list[Hypothesis]:
                 RESET_CODE,
             )
         ]
-    ratio = scene.update_ratio
     found = [
-        advise_rate(scene, 0.7 if ratio is not None and ratio > RATIO_LIMIT else 0.5),
+        advise_rate(scene, 0.7 if scene.is_thrown else 0.5),
         Hypothesis(
             "Something other than the gradient of the batch moves the weights",
             0.4,
@@ -1151,14 +1150,13 @@ def advise_runaway(lead: Runaway, scene: Scene, *, is_game: bool) -> list[Hypoth
         SIGN_CODE,
     )
     rate = advise_rate(scene, 0.3 if is_down else 0.7 if is_driven(lead) else 0.6)
+    unnegated = next((slip for slip in scene.setup.slips if "unnegated" in slip), None)
     if is_climbing(scene) or is_rate_negative(scene):
         found = [rate]
+    elif unnegated is not None and is_down and not is_game:
+        found = [_advise_minus(unnegated), bottomless]
     else:
-        climbed = [
-            _advise_minus(slip) for slip in scene.setup.slips if slip.get("unnegated") and is_down and not is_game
-        ]
         found = [*(advise_range(scene) if is_down else []), *([bottomless] if is_down or is_game else []), climbs, rate]
-        found = [climbed[0], bottomless] if climbed else found
     if is_driven(lead) and not is_down and scene.clipped_share is None:
         found.append(advise_missing_clip(0.55))
     return sorted(found, key=lambda hypothesis: -hypothesis.confidence)

@@ -113,7 +113,7 @@ def advise_flat(lead: Flat, scene: Scene) -> list[Hypothesis]:
     ratio, function = scene.update_ratio, lead.next_function
     if lead.is_dead and lead.is_of_zeros:
         return [_zeros(lead)]
-    is_thrown = ratio is not None and ratio > RATIO_LIMIT
+    is_thrown = scene.is_thrown
     if (
         lead.is_dead
         and lead.is_first_row

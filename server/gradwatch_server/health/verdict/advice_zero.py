@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gradwatch_server.health.finding import Change, Hypothesis
-from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.slip import MASKING, is_single
 from gradwatch_server.health.verdict.advice_growth import FAR_INPUT, advise_rate, advise_scale
 from gradwatch_server.health.verdict.operation import say_line
@@ -479,7 +478,6 @@ def advise_zero(
             if blank
             else _advise_closed(closed),
         ]
-    ratio = scene.update_ratio
     is_shown = fed_zeros is not None
     is_lost = is_everything or live_size < FLOAT16_SMALL
     is_underflow = is_half and is_lost and not is_shown and not scene.is_loss_scaled
@@ -513,7 +511,7 @@ def advise_zero(
         found.append(_advise_cut_off(unread[-1]) if is_cut_off else _advise_unread(unread))
     if is_shown and is_batch_of_one:
         found.append(_advise_batch_of_one())
-    if ratio is not None and ratio > RATIO_LIMIT:
+    if scene.is_thrown:
         found.append(advise_rate(scene, 0.95))
     if is_half:
         found.append(_advise_underflow(math.nan if is_everything else live_size, is_certain=is_underflow))

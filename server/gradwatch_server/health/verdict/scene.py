@@ -73,6 +73,7 @@ from gradwatch_server.health.exploding import HARM_FACTOR
 from gradwatch_server.health.finding import CRITICAL, WARNING, Finding, Hypothesis
 from gradwatch_server.health.incident import Incident
 from gradwatch_server.health.input_column import InputColumns, InputRecord
+from gradwatch_server.health.learning_rate import RATIO_LIMIT
 from gradwatch_server.health.operation import Account, OperationRecord, Origin
 from gradwatch_server.health.operation_table import Operation
 from gradwatch_server.health.outlier import Outlier
@@ -217,6 +218,11 @@ class Scene:
         if isinstance(self.incident.lead, Rate):
             return self.incident.lead.ratio
         return self.testimony.onset.read(UPDATE_RATIO).highest
+
+    @property
+    def is_thrown(self) -> bool:
+        """Whether these steps were so large that they throw the weights away."""
+        return self.update_ratio is not None and self.update_ratio > RATIO_LIMIT
 
     @property
     def learning_rate(self) -> float | None:
